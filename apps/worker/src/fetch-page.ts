@@ -1,0 +1,38 @@
+import type { BodyPolicy, HostKey, Outcome } from '@holdoff/throttle-core';
+
+/** What one request of an attempt needs to know. The gate has already admitted it. */
+export interface PageRequest {
+  readonly url: string;
+  readonly method: 'GET' | 'HEAD';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: BodyPolicy;
+  /** What is left of the attempt's budget, ms on a monotonic clock. */
+  readonly budgetMs: number;
+  /** Ends the request at once: shutdown, lost lock, cancelled job. */
+  readonly signal: AbortSignal;
+}
+
+/** What happened on the wire. Never thrown: every HTTP answer and every failure is a value. */
+export interface PageExchange {
+  readonly outcome: Outcome;
+  /** 0: no response headers arrived. */
+  readonly status: number;
+  /** Lower-cased names; repeated lines kept apart. */
+  readonly headers: Readonly<Record<string, readonly string[]>>;
+  /** Wall clock at the receipt of the response headers, for HTTP-dates. */
+  readonly receivedAtMs: number;
+  /** Decoded body; empty for redirects, throttles and failures. */
+  readonly body: Uint8Array;
+  readonly bodyState: 'complete' | 'unknown' | 'truncated' | 'none';
+  readonly wireBytes: number;
+  readonly latencyMs: number;
+  readonly durationMs: number;
+  /** Absolute URL of the next hop; null: not a redirect. */
+  readonly redirectTo: string | null;
+  /** False when it is certain that no byte of the request reached the wire. */
+  readonly sent: boolean;
+}
+
+export type FetchPage = (request: PageRequest) => Promise<PageExchange>;
+/** Maps a URL to its throttling scope. */
+export type HostOf = (url: string) => HostKey;

@@ -1,0 +1,1 @@
+export type { UrlJob } from './url-job.ts';

@@ -1,0 +1,25 @@
+/**
+ * The contract between whoever enqueues and whoever fetches: what a URL job carries through the queue.
+ * The queue's own options are not part of it; what a producer sets there is ignored.
+ */
+export interface UrlJob {
+  /** Version of this shape. */
+  readonly v: 1;
+  /** Canonical absolute http(s) URL, at most 8 KiB. */
+  readonly url: string;
+  /** Grammar `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`. */
+  readonly batch: string;
+  readonly method: 'GET' | 'HEAD';
+  /** 0 (first) to 100 (last). */
+  readonly priority: number;
+  /** Absolute, ms since the epoch; null: at once. */
+  readonly notBeforeMs: number | null;
+  /** Absolute, ms since the epoch; null: the policy's. */
+  readonly deadlineMs: number | null;
+  /** Name of a header set kept by the workers; never the headers themselves. */
+  readonly headersRef: string | null;
+  /** When the job was entered, ms since the epoch on the producer's clock; for information only. */
+  readonly enteredAtMs: number;
+  /** The redirect target at which the attempt goes on; null: at the job's own URL. */
+  readonly hop: { readonly url: string; readonly count: number; readonly visited: readonly string[] } | null;
+}
