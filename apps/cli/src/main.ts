@@ -1,1 +1,4 @@
-export {};
+#!/usr/bin/env node
+import { createProgram } from './program.ts';
+
+await createProgram().parseAsync();

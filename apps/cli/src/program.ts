@@ -1,0 +1,8 @@
+import { Command } from 'commander';
+
+/** The `holdoff` command: one file per subcommand in commands/, each a function that returns its `Command`. */
+export function createProgram(): Command {
+  return new Command('holdoff')
+    .description('Fetch with permission, and never fight a server that said "wait".')
+    .showHelpAfterError('(add --help for the options)');
+}
