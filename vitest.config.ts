@@ -8,9 +8,34 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
     testTimeout: 20_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: [
+            'packages/*/src/**/*.test.ts',
+            'apps/*/src/**/*.test.ts',
+            'tests/{story,workspace}/**/*.test.ts',
+          ],
+        },
+      },
+      { extends: true, test: { name: 'fleet', include: ['tests/fleet/**/*.test.ts'], testTimeout: 120_000 } },
+      {
+        extends: true,
+        test: {
+          name: 'containers',
+          include: ['tests/containers/**/*.test.ts'],
+          // One engine, one compose project: files take turns.
+          fileParallelism: false,
+          testTimeout: 180_000,
+          hookTimeout: 600_000,
+        },
+      },
+      { extends: true, test: { name: 'browser', include: ['tests/browser/**/*.test.ts'] } },
+    ],
   },
 });
