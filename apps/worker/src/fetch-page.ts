@@ -10,6 +10,11 @@ export interface PageRequest {
   readonly budgetMs: number;
   /** Ends the request at once: shutdown, lost lock, cancelled job. */
   readonly signal: AbortSignal;
+  /**
+   * What a body over its limits leads to. refuse (default): an outcome with `too_large`. cut: the first
+   * `decodedBytesMax` bytes, state `truncated`; for robots.txt, whose beginning counts.
+   */
+  readonly overflow?: 'refuse' | 'cut';
 }
 
 /** What happened on the wire. Never thrown: every HTTP answer and every failure is a value. */

@@ -1,0 +1,144 @@
+import type { Outcome } from '@holdoff/throttle-core';
+import { contentTypeFault } from '../decode/content-type.ts';
+import { ACCEPT_ENCODING, readContentCoding, transferCodingFault } from '../decode/content-coding.ts';
+import type { PageRequest } from '../fetch-page.ts';
+import type { AgentPair } from '../guard/direct-agents.ts';
+import { readLocation } from '../redirect/location.ts';
+import type { AttemptBudget } from './attempt-budget.ts';
+import { outcomeOfFault, outcomeOfStatus } from './classify-exchange.ts';
+import type { FetchFault } from './fetch-fault.ts';
+import { discardBody, readBody } from './read-body.ts';
+import { headBytes, headerLines } from './response-headers.ts';
+import { type Answer, type NoAnswer, sendRequest } from './send-request.ts';
+
+export interface Answered {
+  readonly kind: 'answered';
+  readonly outcome: Outcome;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, readonly string[]>>;
+  readonly receivedAtMs: number;
+  readonly body: Uint8Array;
+  readonly bodyState: 'complete' | 'unknown' | 'truncated' | 'none';
+  readonly wireBytes: number;
+  readonly latencyMs: number;
+  readonly redirectTo: string | null;
+}
+
+export interface Failed {
+  readonly kind: 'failed';
+  readonly fault: FetchFault;
+  readonly sent: boolean;
+}
+
+/** One way to the network: agents that reuse sockets, and agents that never do. */
+export interface Route {
+  readonly pooled: AgentPair;
+  readonly fresh: AgentPair;
+}
+
+/** Sends the request and takes the answer apart. Whatever happens, the socket is back in its pool or closed at the end. */
+export async function runExchange(
+  request: PageRequest,
+  url: URL,
+  userAgent: string,
+  route: Route,
+  budget: AttemptBudget,
+): Promise<Answered | Failed> {
+  const wire = {
+    url,
+    method: request.method,
+    headers: {
+      'user-agent': userAgent,
+      'accept-encoding': ACCEPT_ENCODING,
+      accept: '*/*',
+      ...request.headers,
+    },
+    headerBytesMax: request.body.headerBytesMax,
+  };
+  const first = await sendRequest(wire, route.pooled, budget);
+  // An idle socket's closing crossed our request: the server has answered nobody. GET and HEAD may go again at
+  // once (RFC 9112 §9.3.1), over a socket that cannot be stale; the host sees one request.
+  const reply =
+    isStale(first) && budget.ended === undefined ? await sendRequest(wire, route.fresh, budget) : first;
+  if (reply.kind === 'no_answer') return { kind: 'failed', fault: reply.fault, sent: reply.sent };
+  return takeApart(request, url, reply, budget);
+}
+
+function isStale(reply: Answer | NoAnswer): boolean {
+  return reply.kind === 'no_answer' && reply.staleSocket;
+}
+
+async function takeApart(
+  request: PageRequest,
+  url: URL,
+  answer: Answer,
+  budget: AttemptBudget,
+): Promise<Answered> {
+  const status = answer.response.statusCode ?? 0;
+  const headers = headerLines(answer.response.rawHeaders);
+  const head = {
+    kind: 'answered' as const,
+    status,
+    headers,
+    receivedAtMs: answer.receivedAtMs,
+    latencyMs: answer.latencyMs,
+  };
+  const headSize = headBytes(answer.response.rawHeaders);
+  const location = readLocation(status, headers['location'] ?? [], url.href);
+  const redirectTo = location.kind === 'target' ? location.url : null;
+  const unread = async (outcome: Outcome): Promise<Answered> => ({
+    ...head,
+    outcome,
+    body: NOTHING,
+    bodyState: 'none',
+    wireBytes: headSize + (await discardBody(answer, budget)),
+    redirectTo,
+  });
+
+  if (location.kind === 'unreadable') {
+    return unread(
+      outcomeOfFault({ kind: 'refused', stop: 'invalid_url', detail: 'redirect to an unreadable location' }),
+    );
+  }
+  if (!isPage(request.method, status)) return unread(outcomeOfStatus(status));
+
+  const plan = bodyPlan(request, status, headers);
+  if (typeof plan !== 'string') return unread(outcomeOfFault(plan));
+  const { wireBytesMax, decodedBytesMax, ratioMax } = request.body;
+  const limits = { wireBytesMax, decodedBytesMax, ratioMax, overflow: request.overflow ?? 'refuse' };
+  const read = await readBody(answer, plan, limits, budget);
+  return {
+    ...head,
+    outcome: read.fault === undefined ? outcomeOfStatus(status) : outcomeOfFault(read.fault),
+    body: read.body,
+    bodyState: read.state,
+    wireBytes: headSize + read.wireBytes,
+    redirectTo,
+  };
+}
+
+const NOTHING = new Uint8Array(0);
+
+/** Only a successful GET has a body anybody reads: errors are known by their head (RFC 9110 §6.4.1, §15.3.5–6). */
+function isPage(method: 'GET' | 'HEAD', status: number): boolean {
+  return method === 'GET' && status >= 200 && status < 300 && status !== 204 && status !== 205;
+}
+
+function bodyPlan(
+  request: PageRequest,
+  status: number,
+  headers: Readonly<Record<string, readonly string[]>>,
+): ReturnType<typeof readContentCoding> {
+  if (status === 206) {
+    return {
+      kind: 'bad_content',
+      rule: 'partial',
+      detail: '206 for a request without Range: a part of the page',
+    };
+  }
+  return (
+    contentTypeFault(request.body.contentTypes, headers['content-type'] ?? []) ??
+    transferCodingFault(headers['transfer-encoding'] ?? []) ??
+    readContentCoding(headers['content-encoding'] ?? [])
+  );
+}

@@ -1,0 +1,155 @@
+import { performance } from 'node:perf_hooks';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import got, { type Request as GotRequest } from 'got';
+import type { AgentPair } from '../guard/direct-agents.ts';
+import type { AttemptBudget } from './attempt-budget.ts';
+import { faultFromError } from './fault-from-error.ts';
+import type { FetchFault } from './fetch-fault.ts';
+
+export interface WireRequest {
+  readonly url: URL;
+  readonly method: 'GET' | 'HEAD';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly headerBytesMax: number;
+}
+
+/** The head of an answer has come; the body waits in `stream`. The receiver must end with `stream.destroy()`. */
+export interface Answer {
+  readonly kind: 'answer';
+  readonly response: IncomingMessage;
+  readonly stream: GotRequest;
+  readonly receivedAtMs: number;
+  readonly latencyMs: number;
+}
+
+export interface NoAnswer {
+  readonly kind: 'no_answer';
+  readonly fault: FetchFault;
+  /** False when it is certain that no byte of the request reached the wire. */
+  readonly sent: boolean;
+  /** The server closed an idle socket just as we took it: nothing was answered, and it cannot have meant us. */
+  readonly staleSocket: boolean;
+}
+
+/** Interim answers (RFC 9110 §15.2) a server may send before the real one. */
+const INTERIM_MAX = 16;
+
+/**
+ * Sends one request and waits for the head of its answer. got is used as a plain single-shot transport: no retry,
+ * no redirect, no decoding, no jar, no cache, no HTTP/2 (its agent would not be ours).
+ */
+export function sendRequest(
+  request: WireRequest,
+  agents: AgentPair,
+  budget: AttemptBudget,
+): Promise<Answer | NoAnswer> {
+  return new Promise((resolve) => {
+    const startedAt = performance.now();
+    const wire: WireState = { ready: false, bytesBefore: 0, socket: undefined, request: undefined };
+    const stream = got.stream(request.url, {
+      method: request.method,
+      headers: { 'user-agent': undefined, ...request.headers },
+      agent: { http: agents.http, https: agents.https },
+      maxHeaderSize: request.headerBytesMax,
+      retry: { limit: 0 },
+      followRedirect: false,
+      throwHttpErrors: false,
+      decompress: false,
+      http2: false,
+      strictContentLength: true,
+      https: { rejectUnauthorized: true },
+    });
+    let settled = false;
+    const settle = (result: Answer | NoAnswer): void => {
+      if (settled) return;
+      settled = true;
+      stopWaiting();
+      if (result.kind === 'no_answer') stream.destroy();
+      resolve(result);
+    };
+    const fail = (error: unknown): void => {
+      const fault = budget.ended ?? faultFromError(error, budget.phase);
+      settle({ kind: 'no_answer', fault, sent: wire.ready, staleSocket: isStale(fault, wire) });
+    };
+    const stopWaiting = budget.onEnd(fail);
+    // Tearing down makes late errors; they say nothing new, but without a listener they would end the process.
+    stream.on('error', fail);
+    stream.once('request', (clientRequest: ClientRequest) => watch(clientRequest, wire, budget, fail));
+    stream.once('response', (response: IncomingMessage) => {
+      budget.phase = 'body';
+      const latencyMs = performance.now() - startedAt;
+      settle({ kind: 'answer', response, stream, receivedAtMs: Date.now(), latencyMs });
+    });
+  });
+}
+
+interface WireState {
+  /** The socket can carry the request. Before that, no byte of it has left. */
+  ready: boolean;
+  bytesBefore: number;
+  socket: Socket | undefined;
+  request: ClientRequest | undefined;
+}
+
+function watch(
+  request: ClientRequest,
+  wire: WireState,
+  budget: AttemptBudget,
+  fail: (error: unknown) => void,
+): void {
+  wire.request = request;
+  // Node's own limit drops header lines beyond it without a word, a Retry-After among them. Bytes are the limit.
+  request.maxHeadersCount = 0;
+  let interim = 0;
+  request.on('information', () => {
+    interim += 1;
+    if (interim > INTERIM_MAX) fail(protocolError('TOO_MANY_INTERIM_ANSWERS'));
+  });
+  request.once('upgrade', (_response, socket) => {
+    socket.destroy();
+    fail(protocolError('UNASKED_UPGRADE'));
+  });
+  request.once('socket', (socket: Socket) => {
+    wire.socket = socket;
+    wire.bytesBefore = socket.bytesRead;
+    const ready = (): void => {
+      wire.ready = true;
+      budget.phase = 'headers';
+    };
+    if (!socket.connecting) {
+      // Out of the pool, or handed over by a proxy tunnel that is through already.
+      if (socket instanceof TLSSocket && !request.reusedSocket && socket.getProtocol() === null) {
+        budget.phase = 'tls';
+        socket.once('secureConnect', ready);
+      } else ready();
+      return;
+    }
+    budget.phase = 'dns';
+    socket.once('lookup', () => (budget.phase = 'connect'));
+    socket.once('connect', () => (budget.phase = 'tls'));
+    socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', ready);
+  });
+}
+
+/** Codes with which a write to a socket that the other side has closed ends. */
+const CLOSED: ReadonlySet<string> = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'ERR_SOCKET_CLOSED',
+  'ERR_STREAM_DESTROYED',
+]);
+
+function isStale(fault: FetchFault, wire: WireState): boolean {
+  return (
+    fault.kind === 'transport' &&
+    CLOSED.has(fault.code) &&
+    wire.request?.reusedSocket === true &&
+    wire.socket?.bytesRead === wire.bytesBefore
+  );
+}
+
+function protocolError(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}

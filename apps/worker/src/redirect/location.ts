@@ -1,0 +1,24 @@
+/** Statuses whose `Location` is the next hop (RFC 9110 §15.4). 300 offers a choice and 304 is no redirect. */
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+export type LocationReading =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'target'; readonly url: string }
+  | { readonly kind: 'unreadable' };
+
+/**
+ * Where an answer sends us on, as an absolute URL without fragment. `Location` reaches us as Latin-1 text; each
+ * byte beyond ASCII is percent-encoded as the byte it was, so the server gets back what it sent. Re-reading it as
+ * characters would produce another path, which such servers answer with the next redirect, for ever.
+ */
+export function readLocation(status: number, lines: readonly string[], from: string): LocationReading {
+  const [line] = lines;
+  if (!REDIRECTS.has(status) || line === undefined || line.trim() === '') return { kind: 'none' };
+  const ascii = line.replace(/[\u0080-\u00ff]/gu, (character) => {
+    return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
+  });
+  const url = URL.parse(ascii, from);
+  if (url === null) return { kind: 'unreadable' };
+  url.hash = '';
+  return { kind: 'target', url: url.href };
+}
