@@ -14,6 +14,8 @@ export interface Policy {
   readonly deadline: {
     /** End-to-end life of a job from its enqueueing, when the job names none. null: no deadline. */
     readonly jobMs: number | null;
+    /** A job without a deadline is stopped rather than retried without an end. */
+    readonly required: boolean;
     /** Whole-attempt budget: DNS to the last byte, redirects and handler included. */
     readonly attemptMs: number;
     /** Kept free before the deadline when an attempt is planned. */
@@ -26,7 +28,8 @@ export interface Policy {
     readonly nextRunAfterMs: number;
   };
   readonly methods: readonly ('GET' | 'HEAD')[] | 'any';
-  readonly approvalRequired: boolean;
+  /** Whether a batch needs its owner's approval: not at all, given unless withheld, or only when said. */
+  readonly approvals: 'none' | 'default' | 'explicit';
   readonly batchTokens: BatchTokenPolicy;
   /** null: off. Fills with first-attempt successes, each retry dispatch takes one. */
   readonly hostTokens: { readonly perSuccess: number; readonly cap: number; readonly start: number } | null;

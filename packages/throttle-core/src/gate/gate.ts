@@ -1,5 +1,8 @@
 import type { OutcomeClass } from '../core/classify-outcome.ts';
+import type { HostEffect } from '../core/host-effect.ts';
 import type { BatchId, HostKey, JobId, LeaseId } from '../core/identifiers.ts';
+import type { JobEffect, JobFacts } from '../core/plan-retry.ts';
+import type { SpendLimits } from '../core/retry-budget.ts';
 import type { StopReason } from '../core/stop-reason.ts';
 
 /**
@@ -133,13 +136,6 @@ export interface BatchDefaults {
   readonly spend: SpendLimits;
 }
 
-/** 0: no limit. Cost is counted in millionths of the operator's currency unit. */
-export interface SpendLimits {
-  readonly bytesMax: number;
-  readonly requestsMax: number;
-  readonly costMicrosMax: number;
-}
-
 export interface AdmitRequest {
   readonly job: JobId;
   readonly host: HostKey;
@@ -201,23 +197,6 @@ export type AdmitReply =
   /** Another delivery of this job is current, or the job has ended: do nothing more. */
   | { readonly kind: 'stale'; readonly ended: JobEnd | null };
 
-/** The ledger's view of a job, as the planner needs it. */
-export interface JobFacts {
-  readonly attempts: number;
-  readonly run: number;
-  readonly throttledInRun: number;
-  readonly deferrals: number;
-  readonly startedAtMs: number;
-  readonly deadlineMs: number;
-  readonly notBeforeMs: number;
-  readonly noHintEvents: number;
-  readonly cooldownUntilMs: number;
-  readonly openUntilMs: number;
-  /** null: the bucket is off. */
-  readonly batchTokensLeft: number | null;
-  readonly hostTokensLeft: number | null;
-}
-
 export type JobEnd = { readonly kind: 'done' } | { readonly kind: 'stopped'; readonly reason: StopReason };
 
 export interface SettleRequest {
@@ -237,35 +216,6 @@ export interface SettleRequest {
   /** One bounded line for the decision trail: status, header, policy version. At most 300 characters. */
   readonly evidence: string;
 }
-
-export interface HostEffect {
-  /** Absolute; 0: none. Max-merged, never moved back. */
-  readonly cooldownUntilMs: number;
-  /** The throttle came without a usable wait: counts towards the host's hold. */
-  readonly noHint: boolean;
-  /** Holds the host for its owner. */
-  readonly hold: { readonly reason: string } | null;
-  /** A live RateLimit hint: at most `remaining` requests until `untilMs`. */
-  readonly rateLimit: {
-    readonly remaining: number;
-    readonly windowMs: number;
-    readonly untilMs: number;
-  } | null;
-}
-
-export type JobEffect =
-  | { readonly kind: 'done' }
-  | { readonly kind: 'stop'; readonly reason: StopReason }
-  /** Another attempt of the same run. `inPlace` keeps the host slot reserved until then. */
-  | { readonly kind: 'retry_at'; readonly notBeforeMs: number; readonly inPlace: boolean }
-  /** The next run, same id; costs neither attempt nor token. */
-  | { readonly kind: 'defer'; readonly notBeforeMs: number }
-  /** Parked until the host's owner resumes it. */
-  | { readonly kind: 'hold' }
-  /** The attempt goes on at another host (redirect), or this was a robots fetch: only the lease ends. */
-  | { readonly kind: 'continue' }
-  /** The attempt was given back unsent or cut by shutdown: the job waits as before. The attempt stays counted. */
-  | { readonly kind: 'release' };
 
 export interface SettleReply {
   /** late: the lease was gone or the generation older; only a cooldown may have been extended. */

@@ -1,1 +1,8 @@
-export const placeholder = undefined;
+export {
+  SAMPLE_NOW_MS,
+  sampleJobFacts,
+  sampleOutcome,
+  samplePlanInput,
+  samplePolicy,
+  waitSeconds,
+} from './sample-plan-input.ts';

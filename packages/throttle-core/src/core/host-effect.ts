@@ -1,0 +1,108 @@
+import type { Outcome } from './classify-outcome.ts';
+import type { RetryAfterPolicy } from './policy.ts';
+import { noHintPauseMs, paddedInstantMs, type ServerWait } from './server-wait.ts';
+
+/** What the whole fleet learns about a host from one result, whatever becomes of the job. */
+export interface HostEffect {
+  /** Absolute; 0: none. Max-merged, never moved back. */
+  readonly cooldownUntilMs: number;
+  /** The throttle came without a usable wait: counts towards the host's hold. */
+  readonly noHint: boolean;
+  /** Holds the host for its owner. */
+  readonly hold: { readonly reason: string } | null;
+  /** A live RateLimit hint: at most `remaining` requests until `untilMs`. */
+  readonly rateLimit: RateLimitHint | null;
+}
+
+export interface RateLimitHint {
+  readonly remaining: number;
+  readonly windowMs: number;
+  readonly untilMs: number;
+}
+
+export interface HostEffectInput {
+  readonly outcome: Outcome;
+  /** The answer is a redirect that will be followed. */
+  readonly redirected: boolean;
+  readonly wait: ServerWait;
+  readonly rateLimit: RateLimitHint | null;
+  /** Consecutive throttling events of the host without a usable wait, this one not included. */
+  readonly noHintEvents: number;
+  readonly policy: RetryAfterPolicy;
+  readonly draw01: number;
+  readonly receivedAtMs: number;
+}
+
+/** Why a host is held, as data; the sentence for people is in {@link HostEffect.hold}. */
+export type HoldCause = 'host_pause_max' | 'no_hint_events' | 'malformed' | 'absent';
+
+/**
+ * The host effect of one result. It depends on nothing but the result, the policy and the host: the job's own
+ * fate (budgets, deadline, cancelled) cannot hide it. A proxy's answer or our own fault says nothing about the
+ * destination.
+ */
+export function hostEffectOf(input: HostEffectInput): HostEffect {
+  if (input.outcome.source !== 'destination') return NO_EFFECT;
+  const cause = holdCauseOf(input);
+  return {
+    cooldownUntilMs: cooldownOf(input),
+    noHint: lacksHint(input),
+    hold: cause === null ? null : { reason: holdReason(cause, input) },
+    rateLimit: input.rateLimit,
+  };
+}
+
+const NO_EFFECT: HostEffect = { cooldownUntilMs: 0, noHint: false, hold: null, rateLimit: null };
+
+/**
+ * Whether the response's wait binds us: throttles, unavailability, and the wait before a redirect is followed
+ * (RFC 9110 section 10.2.3). On any other answer, such as a served page, it means nothing.
+ */
+export function bindingWait(outcome: Outcome, redirected: boolean, wait: ServerWait): ServerWait {
+  const binds = outcome.class === 'throttled' || outcome.class === 'unavailable' || redirected;
+  return binds ? wait : { kind: 'absent' };
+}
+
+function lacksHint(input: HostEffectInput): boolean {
+  return input.outcome.class === 'throttled' && input.wait.kind !== 'delay';
+}
+
+function cooldownOf(input: HostEffectInput): number {
+  const wait = bindingWait(input.outcome, input.redirected, input.wait);
+  if (wait.kind === 'delay') {
+    return paddedInstantMs(input.receivedAtMs, wait.seconds, input.policy, input.draw01);
+  }
+  if (!lacksHint(input)) return 0;
+  return input.receivedAtMs + noHintPauseMs(input.noHintEvents + 1, input.policy, input.draw01);
+}
+
+/** Why the host must be held for its owner; null: it must not. */
+export function holdCauseOf(input: HostEffectInput): HoldCause | null {
+  if (input.outcome.source !== 'destination') return null;
+  const { policy } = input;
+  const wait = bindingWait(input.outcome, input.redirected, input.wait);
+  if (wait.kind === 'delay') {
+    const over = policy.hostPauseMaxMs !== null && wait.seconds * 1000 > policy.hostPauseMaxMs;
+    return over ? 'host_pause_max' : null;
+  }
+  if (wait.kind === 'malformed' && policy.onMalformed === 'hold') return 'malformed';
+  if (!lacksHint(input)) return null;
+  if (wait.kind === 'absent' && policy.onAbsent === 'hold') return 'absent';
+  const limited = policy.noHintEventsMax !== null && input.noHintEvents + 1 >= policy.noHintEventsMax;
+  return limited ? 'no_hint_events' : null;
+}
+
+function holdReason(cause: HoldCause, input: HostEffectInput): string {
+  switch (cause) {
+    case 'host_pause_max': {
+      const seconds = input.wait.kind === 'delay' ? input.wait.seconds : 0;
+      return `the server asked for a wait of ${seconds} s, longer than the policy pauses a host by itself`;
+    }
+    case 'no_hint_events':
+      return `${input.noHintEvents + 1} throttling events in a row without a usable wait`;
+    case 'malformed':
+      return 'the server asked for a wait that cannot be read, and the policy holds the host then';
+    case 'absent':
+      return 'the server throttled without naming a wait, and the policy holds the host then';
+  }
+}

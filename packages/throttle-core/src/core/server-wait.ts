@@ -1,0 +1,46 @@
+import type { RetryAfterPolicy } from './policy.ts';
+
+/** What a response said about waiting, after parsing. Three different results: none of them is "zero". */
+export type ServerWait =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'malformed' }
+  | {
+      readonly kind: 'delay';
+      /** Whole seconds from receipt, 0 to 2^31. */
+      readonly seconds: number;
+      /** The header that gave it, for people: `retry-after`, `ratelimit`, `x-ratelimit-reset`, … */
+      readonly source: string;
+    };
+
+/** The server's own instant: never padded, never cut. */
+export function serverInstantMs(receivedAtMs: number, seconds: number): number {
+  return receivedAtMs + seconds * 1000;
+}
+
+/**
+ * When to ask again after a wait of `seconds`: receipt + max(wait x multiply, wait + at least) + U(0, wake jitter).
+ * Servers round down and close their windows late, so the pad only ever adds. Whole milliseconds, rounded up.
+ */
+export function paddedInstantMs(
+  receivedAtMs: number,
+  seconds: number,
+  policy: RetryAfterPolicy,
+  draw01: number,
+): number {
+  const waitMs = seconds * 1000;
+  const paddedMs = Math.max(waitMs * policy.padMultiply, waitMs + policy.padAtLeastMs);
+  return Math.ceil(receivedAtMs + paddedMs + draw01 * policy.wakeJitterMs);
+}
+
+/**
+ * The host's pause after its `event`-th consecutive throttle without a usable wait (1 is the first):
+ * min(cap, base x 2^(event-1)) x U(1, 1.5). It starts above zero, or a silent server would be asked at once.
+ */
+export function noHintPauseMs(event: number, policy: RetryAfterPolicy, draw01: number): number {
+  const steps = Math.min(Math.max(event - 1, 0), DOUBLINGS_MAX);
+  const pauseMs = Math.min(policy.noHintCapMs, policy.noHintBaseMs * 2 ** steps);
+  return Math.ceil(pauseMs * (1 + draw01 / 2));
+}
+
+/** Beyond this any cap has been reached, and the power stays a finite number. */
+const DOUBLINGS_MAX = 50;
