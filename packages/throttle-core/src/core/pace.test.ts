@@ -1,0 +1,223 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { settlePace } from './learn-pace.ts';
+import type { PaceResult } from './learn-pace.ts';
+import { NEW_PACE, commitPace, limitPace, paceInterval, paceOpensAt } from './pace.ts';
+import type { LearnRules, PaceRules, PaceState } from './pace.ts';
+
+const learn: LearnRules = {
+  startIntervalMs: 500,
+  floorIntervalMs: 10_000,
+  ceilingIntervalMs: 0,
+  doubleAfterSuccesses: 10,
+  doubleAfterMs: 2_500,
+  decrease: 0.9,
+  recoveryLeastMs: 120_000,
+  recoveryPauses: 20,
+  recoveryMostMs: 1_800_000,
+};
+const rules: PaceRules = { paceIntervalMs: 0, learn, ramp: { durationMs: 10_000, startFraction: 0.25 } };
+const ok: PaceResult = {
+  outcome: 'served',
+  current: true,
+  bound: true,
+  cooldownUntilMs: 0,
+  latencyMs: 0,
+  rateLimit: null,
+  inFlight: 0,
+};
+const START = 1_000_000;
+
+/** An endless backlog on a host that serves all: sends as fast as the pace allows. */
+function serve(from: PaceState, given: PaceRules, fromMs: number, untilMs: number, latencyMs = 0): PaceState {
+  let state = from;
+  for (let now = Math.max(fromMs, paceOpensAt(state, fromMs)); now < untilMs; now = paceOpensAt(state, now)) {
+    const commit = commitPace(state, given, now);
+    state = settlePace(commit.state, given, { ...ok, bound: commit.bound, latencyMs }, now);
+  }
+  return state;
+}
+
+const rate = (state: PaceState, given = rules, now = START): number => 1000 / paceInterval(state, given, now);
+const throttled = (cooldownUntilMs: number): PaceResult => ({ ...ok, outcome: 'throttled', cooldownUntilMs });
+
+describe('slow start', () => {
+  test('starts at the start rate and doubles after ten successes and the least time', () => {
+    expect(rate(NEW_PACE)).toBe(2);
+    const doubledTwice = serve(NEW_PACE, rules, START, START + 8_000);
+    expect(1000 / doubledTwice.intervalMs).toBe(8);
+  });
+
+  test('the first event halves the rate and ends slow start', () => {
+    const fast = serve(NEW_PACE, rules, START, START + 12_000);
+    const after = settlePace(fast, rules, throttled(START + 15_000), START + 12_000);
+    expect(after.intervalMs).toBe(fast.intervalMs * 2);
+    expect(after.phase).toBe('steady');
+    expect(after.ceilingMs).toBe(fast.intervalMs);
+  });
+});
+
+const steady: PaceState = {
+  ...NEW_PACE,
+  phase: 'steady',
+  intervalMs: 100,
+  ceilingMs: 90,
+  recoverFromMs: 100,
+  pressure: 10,
+  servedSinceEvent: 50,
+  eventAtMs: START - 60_000,
+  pauseMs: 2_000,
+};
+
+describe('additive increase, multiplicative decrease', () => {
+  test('an event after a good stretch leaves 90 % of the rate', () => {
+    expect(settlePace(steady, rules, throttled(START + 2_000), START).intervalMs).toBeCloseTo(100 / 0.9, 9);
+  });
+
+  test('an event within ten successes of the last one leaves half: the pace is far off', () => {
+    const early = { ...steady, servedSinceEvent: 4 };
+    expect(settlePace(early, rules, throttled(START + 2_000), START).intervalMs).toBe(200);
+  });
+
+  test.each([
+    { pauseMs: 2_000, recoveryMs: 120_000 },
+    { pauseMs: 30_000, recoveryMs: 600_000 },
+    { pauseMs: 900_000, recoveryMs: 1_800_000 },
+  ])(
+    'a rate lost to a pause of $pauseMs ms is reached again after $recoveryMs ms',
+    ({ pauseMs, recoveryMs }) => {
+      const cut = settlePace(
+        { ...steady, pauseMs: 0, servedSinceEvent: 50 },
+        { ...rules, ramp: null },
+        throttled(START + pauseMs),
+        START,
+      );
+      const reopened = serve(cut, { ...rules, ramp: null }, START + pauseMs, START + pauseMs + recoveryMs);
+      expect(1000 / reopened.intervalMs).toBeGreaterThan(9.9);
+      expect(1000 / reopened.intervalMs).toBeLessThan(10.05);
+    },
+  );
+});
+
+const outcome = fc.constantFrom(
+  'served',
+  'throttled',
+  'unavailable',
+  'transport',
+  'blocked',
+  'permanent',
+  'neutral',
+);
+const anyResult = fc.record({
+  outcome,
+  current: fc.boolean(),
+  bound: fc.boolean(),
+  cooldownUntilMs: fc.constantFrom(0, START + 5_000, START + 90_000),
+  latencyMs: fc.integer({ min: 0, max: 2_000 }),
+  rateLimit: fc.option(
+    fc.record({
+      remaining: fc.integer({ min: 0, max: 50 }),
+      untilMs: fc.integer({ min: START, max: START + 60_000 }),
+    }),
+  ),
+  inFlight: fc.integer({ min: 0, max: 5 }),
+}) as fc.Arbitrary<PaceResult>;
+const anyHistory = fc.array(fc.tuple(fc.integer({ min: 0, max: 3_000 }), anyResult), {
+  maxLength: 60,
+  size: 'max',
+});
+
+function replay(
+  history: readonly [number, PaceResult][],
+  given: PaceRules,
+): { state: PaceState; now: number } {
+  let state = NEW_PACE;
+  let now = START;
+  for (const [tick, result] of history) {
+    now += tick;
+    if (paceOpensAt(state, now) <= now) state = commitPace(state, given, now).state;
+    state = settlePace(state, given, result, now);
+  }
+  return { state, now };
+}
+
+describe('whatever has happened', () => {
+  test('L1: the 429s in flight at an event cause one decrease, later ones only lengthen the pause', () => {
+    fc.assert(
+      fc.property(anyHistory, fc.integer({ min: 1, max: 20 }), (history, k) => {
+        const { state, now } = replay(history, rules);
+        const first = settlePace(state, rules, throttled(now + 1_000), now);
+        let last = first;
+        for (let i = 0; i < k; i += 1) {
+          last = settlePace(last, rules, { ...throttled(now + 1_000 + i), current: false }, now + i);
+        }
+        expect(last.intervalMs).toBe(first.intervalMs);
+        expect(last.nextAtMs).toBeGreaterThanOrEqual(now + 1_000 + k - 1);
+      }),
+    );
+  });
+
+  test('L2: after a throttle nothing may go before the cooldown is over', () => {
+    fc.assert(
+      fc.property(anyHistory, fc.integer({ min: 1, max: 100_000 }), (history, waitMs) => {
+        const { state, now } = replay(history, rules);
+        const after = settlePace(state, rules, throttled(now + waitMs), now);
+        expect(paceOpensAt(after, now)).toBeGreaterThanOrEqual(now + waitMs);
+      }),
+    );
+  });
+
+  test('L3: the learned interval stays inside its bounds', () => {
+    const bounded = { ...rules, learn: { ...learn, ceilingIntervalMs: 125, floorIntervalMs: 2_000 } };
+    fc.assert(
+      fc.property(anyHistory, (history) => {
+        const { state, now } = replay(history, bounded);
+        if (state.intervalMs > 0) {
+          expect(state.intervalMs).toBeGreaterThanOrEqual(125);
+          expect(state.intervalMs).toBeLessThanOrEqual(2_000);
+        }
+        expect(paceInterval(state, bounded, now)).toBeGreaterThanOrEqual(125);
+      }),
+    );
+  });
+
+  test('L4: a success of an older epoch never raises the rate', () => {
+    fc.assert(
+      fc.property(anyHistory, (history) => {
+        const { state, now } = replay(history, rules);
+        const after = settlePace(state, rules, { ...ok, current: false }, now + 100_000);
+        expect(after.intervalMs).toBe(state.intervalMs);
+        expect(after.reopening).toBe(state.reopening);
+      }),
+    );
+  });
+
+  test('L5: neither idle time nor results the pace did not hold back raise the rate', () => {
+    fc.assert(
+      fc.property(
+        anyHistory,
+        fc.array(fc.integer({ min: 0, max: 1e8 }), { maxLength: 40 }),
+        (history, gaps) => {
+          const { state, now } = replay(history, rules);
+          let idle = state;
+          let at = now;
+          for (const gap of gaps) {
+            at += gap;
+            idle = settlePace(idle, rules, { ...ok, bound: false }, at);
+          }
+          expect(idle.intervalMs).toBe(state.intervalMs);
+        },
+      ),
+    );
+  });
+
+  test('L7, L8: the same events give the same state, also through storage', () => {
+    fc.assert(
+      fc.property(anyHistory, (history) => {
+        const once = replay(history, rules).state;
+        expect(replay(history, rules).state).toEqual(once);
+        expect(JSON.parse(JSON.stringify(once))).toEqual(once);
+      }),
+    );
+  });
+});

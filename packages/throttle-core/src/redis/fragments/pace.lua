@@ -1,0 +1,256 @@
+-- The pace of one host: what the learner knows and what it means for the next dispatch.
+-- Twin of core/pace.ts, core/learn-pace.ts and core/latency-brake.ts: same operations in the same order, so that
+-- the doubles are equal to the last bit. The meaning of every field and rule is written there. Calls no Redis
+-- command: the script that includes it reads and writes the hash.
+--
+--   HMGET key, unpack(pace_fields())            -> pace_read(values)  -> pace
+--   HSET  key, unpack(pace_write(pace))
+--   pace_limit(rules, limit)                    -> rules with the operator's override applied
+--   pace_interval(pace, rules, now)             -> ms; 0: unlimited
+--   pace_opens_at(pace, now)                    -> ms; not after now: a dispatch may go
+--   pace_commit(pace, rules, now)               -> 1 when the pace held the dispatch back, else 0; changes pace
+--   pace_settle(pace, rules, result, now)       -> changes pace
+--
+-- rules  = { paceIntervalMs, learn = { startIntervalMs, floorIntervalMs, ceilingIntervalMs, doubleAfterSuccesses,
+--            doubleAfterMs, decrease, recoveryLeastMs, recoveryPauses, recoveryMostMs } or nil,
+--            ramp = { durationMs, startFraction } or nil }
+-- limit  = { kind, intervalMs, floorIntervalMs or nil, ceilingIntervalMs or nil }
+-- result = { outcome, current, bound, cooldownUntilMs, latencyMs, rateLimit = { remaining, untilMs } or nil, inFlight };
+--          current and bound are booleans
+-- cjson.decode gives cjson.null for null: pass nil instead.
+
+local PACE_NUMBERS = {
+  'intervalMs', 'ceilingMs', 'recoverFromMs', 'pressure', 'servedSinceEvent', 'stepAtMs', 'eventAtMs', 'pauseMs',
+  'pauseMeanMs', 'nextAtMs', 'reopening', 'scoutUntilMs', 'rampFromMs', 'hintIntervalMs', 'hintUntilMs',
+  'latencyMs', 'latencyBaseMs', 'latencySamples', 'brake', 'brakeSamples', 'brakeFromMs',
+}
+
+-- Field names in the host's hash, in the order pace_read expects the values.
+local function pace_fields()
+  local fields = { 'pace:phase' }
+  for i, name in ipairs(PACE_NUMBERS) do fields[i + 1] = 'pace:' .. name end
+  return fields
+end
+
+local function pace_read(values)
+  local pace = { phase = values[1] or 'slow_start' }
+  for i, name in ipairs(PACE_NUMBERS) do
+    pace[name] = tonumber(values[i + 1] or (name == 'brake' and 1 or 0))
+  end
+  return pace
+end
+
+-- 17 digits bring every double back exactly; tostring would keep 14.
+local function pace_write(pace)
+  local pairs_ = { 'pace:phase', pace.phase }
+  for _, name in ipairs(PACE_NUMBERS) do
+    pairs_[#pairs_ + 1] = 'pace:' .. name
+    pairs_[#pairs_ + 1] = string.format('%.17g', pace[name])
+  end
+  return pairs_
+end
+
+local function pace_limit(rules, limit)
+  if limit == nil or limit.kind == 'none' or limit.kind == 'reset' then return rules end
+  local limited = { paceIntervalMs = rules.paceIntervalMs, learn = rules.learn, ramp = rules.ramp }
+  if limit.kind == 'off' then
+    limited.learn = nil
+  elseif limit.kind == 'fixed' then
+    limited.learn = nil
+    limited.paceIntervalMs = math.max(rules.paceIntervalMs, limit.intervalMs)
+  else
+    local shortest = limit.ceilingIntervalMs or 0
+    if rules.learn == nil then
+      limited.paceIntervalMs = math.max(rules.paceIntervalMs, shortest)
+    else
+      limited.learn = {}
+      for name, value in pairs(rules.learn) do limited.learn[name] = value end
+      limited.learn.ceilingIntervalMs = math.max(rules.learn.ceilingIntervalMs, shortest)
+      limited.learn.floorIntervalMs = limit.floorIntervalMs or rules.learn.floorIntervalMs
+    end
+  end
+  return limited
+end
+
+local function pace_learned(intervalMs, learn)
+  if learn == nil then return 0 end
+  local wanted = intervalMs > 0 and intervalMs or learn.startIntervalMs
+  local shortest = math.max(1, learn.ceilingIntervalMs)
+  return math.max(shortest, math.min(wanted, learn.floorIntervalMs))
+end
+
+local function pace_given(pace, rules, now)
+  return now < pace.hintUntilMs and math.max(rules.paceIntervalMs, pace.hintIntervalMs) or rules.paceIntervalMs
+end
+
+local function pace_ramp_left(pace, rules, now)
+  if rules.ramp == nil or pace.rampFromMs == 0 then return 0 end
+  return math.max(0, pace.rampFromMs + rules.ramp.durationMs - now)
+end
+
+local function pace_interval(pace, rules, now)
+  local learned = pace_learned(pace.intervalMs, rules.learn) / pace.brake
+  local steady = math.max(learned, pace_given(pace, rules, now))
+  local left = pace_ramp_left(pace, rules, now)
+  if rules.ramp == nil or left == 0 then return steady end
+  local done = math.max(0, 1 - left / rules.ramp.durationMs)
+  local fraction = rules.ramp.startFraction + (1 - rules.ramp.startFraction) * done
+  return (steady > 0 and steady or 100) / fraction
+end
+
+local function pace_opens_at(pace, now)
+  local scout = pace.reopening == 1 and pace.scoutUntilMs > now and pace.scoutUntilMs or 0
+  return math.ceil(math.max(pace.nextAtMs, scout))
+end
+
+local function pace_commit(pace, rules, now)
+  local interval = pace_interval(pace, rules, now)
+  local late = now - pace.nextAtMs
+  local bound = pace.nextAtMs > 0 and interval > 0 and late <= math.max(interval, 20)
+  pace.nextAtMs = math.max(pace.nextAtMs, now - math.min(interval, 20)) + interval
+  pace.scoutUntilMs = pace.reopening == 1 and now + 5000 or 0
+  return bound and 1 or 0
+end
+
+local function pace_take_hint(pace, result, now)
+  local hint = result.rateLimit
+  if hint == nil or hint.untilMs <= now then return end
+  if hint.remaining <= 0 then
+    pace.nextAtMs = math.max(pace.nextAtMs, hint.untilMs)
+    return
+  end
+  pace.hintIntervalMs = (hint.untilMs - now) / math.max(1, hint.remaining - result.inFlight)
+  pace.hintUntilMs = hint.untilMs
+end
+
+local function pace_mean_pause(pace)
+  if pace.pauseMeanMs == 0 then return pace.pauseMs end
+  return (pace.pauseMeanMs + pace.pauseMs) / 2
+end
+
+local function pace_throttled(pace, scouting, learn, result, now)
+  if not result.current or scouting then
+    if pace.eventAtMs ~= 0 then pace.pauseMs = math.max(pace.pauseMs, result.cooldownUntilMs - pace.eventAtMs) end
+    return
+  end
+  local before = pace_learned(pace.intervalMs, learn)
+  if learn == nil or before == 0 then
+    pace.eventAtMs = now
+    return
+  end
+  local far = pace.phase == 'slow_start' or pace.servedSinceEvent < learn.doubleAfterSuccesses
+  local after = pace_learned(before / (far and 0.5 or learn.decrease), learn)
+  pace.pauseMeanMs = pace_mean_pause(pace)
+  pace.pauseMs = math.max(0, result.cooldownUntilMs - now)
+  pace.intervalMs = after
+  pace.phase = 'steady'
+  pace.ceilingMs = before
+  pace.recoverFromMs = after
+  pace.pressure = 0
+  pace.servedSinceEvent = 0
+  pace.eventAtMs = now
+end
+
+local function pace_level(pace, mean, base, samples)
+  pace.latencyMs = mean
+  pace.latencyBaseMs = base
+  pace.latencySamples = samples
+  pace.brake = 1
+  pace.brakeSamples = 0
+  pace.brakeFromMs = 0
+end
+
+local function pace_latency(pace, latencyMs)
+  local samples = math.min(pace.latencySamples + 1, 17)
+  local weight = samples <= 16 and 1 / samples or 1 / 16
+  local mean = pace.latencyMs + (latencyMs - pace.latencyMs) * weight
+  if samples <= 16 then return pace_level(pace, mean, mean, samples) end
+  local follow = mean < pace.latencyBaseMs and 1 / 16 or 1 / 512
+  local base = pace.latencyBaseMs + (mean - pace.latencyBaseMs) * follow
+  local limit = base * 2 + 50
+  if mean <= limit then return pace_level(pace, mean, base, samples) end
+  local brakeSamples = pace.brakeSamples + 1
+  local peak = math.max(mean, pace.brakeFromMs)
+  if brakeSamples >= 64 and mean > peak * 0.8 then return pace_level(pace, mean, mean, samples) end
+  pace.latencyMs = mean
+  pace.latencyBaseMs = base
+  pace.latencySamples = samples
+  pace.brake = math.max(0.25, limit / mean)
+  pace.brakeSamples = brakeSamples
+  pace.brakeFromMs = peak
+end
+
+local function pace_open(pace, result, now)
+  if pace.reopening == 0 or result.cooldownUntilMs > now then return end
+  pace.reopening = 0
+  pace.scoutUntilMs = 0
+  pace.rampFromMs = now
+  pace.nextAtMs = math.max(pace.nextAtMs, now)
+end
+
+local function pace_double(pace, learn, before, now)
+  local step = pace.stepAtMs == 0 and now or pace.stepAtMs
+  if pace.pressure < learn.doubleAfterSuccesses or now - step < learn.doubleAfterMs then
+    pace.stepAtMs = step
+    return
+  end
+  pace.intervalMs = pace_learned(before / 2, learn)
+  pace.pressure = 0
+  pace.stepAtMs = now
+end
+
+local function pace_climb(pace, learn, intervalMs)
+  local recovery = math.max(learn.recoveryLeastMs,
+    math.min(learn.recoveryMostMs, learn.recoveryPauses * pace_mean_pause(pace)))
+  local rate = 1000 / intervalMs
+  local ceiling = 1000 / pace.ceilingMs
+  local gain
+  if rate > ceiling * 1.1 then
+    gain = (1 - learn.decrease) * ceiling * 4
+  else
+    gain = math.max((1 - learn.decrease) * ceiling, ceiling - 1000 / pace.recoverFromMs)
+  end
+  return rate + (gain / recovery) * intervalMs
+end
+
+local function pace_served(pace, rules, result, now)
+  local learn = rules.learn
+  if learn ~= nil and result.latencyMs > 0 then pace_latency(pace, result.latencyMs) end
+  if not result.current then return end
+  pace_open(pace, result, now)
+  if learn == nil then return end
+  if result.bound then
+    pace.pressure = math.min(learn.doubleAfterSuccesses, pace.pressure + 1)
+  else
+    pace.pressure = math.max(0, pace.pressure - 1)
+  end
+  pace.servedSinceEvent = pace.servedSinceEvent + 1
+  local before = pace_learned(pace.intervalMs, learn)
+  local free = result.bound and pace.brake == 1 and before >= pace_given(pace, rules, now)
+    and pace_ramp_left(pace, rules, now) == 0
+  if pace.phase == 'slow_start' then
+    if free then pace_double(pace, learn, before, now) end
+    return
+  end
+  if not free or pace.pressure * 2 < learn.doubleAfterSuccesses then return end
+  pace.intervalMs = pace_learned(1000 / pace_climb(pace, learn, before), learn)
+end
+
+local function pace_settle(pace, rules, result, now)
+  local scouting = pace.reopening == 1
+  pace_take_hint(pace, result, now)
+  if result.cooldownUntilMs > now then
+    pace.nextAtMs = math.max(pace.nextAtMs, result.cooldownUntilMs)
+    pace.reopening = 1
+    pace.scoutUntilMs = 0
+  end
+  if result.outcome == 'throttled' then
+    pace_throttled(pace, scouting, rules.learn, result, now)
+  elseif result.outcome == 'served' or result.outcome == 'permanent' then
+    pace_served(pace, rules, result, now)
+  elseif result.current and result.outcome == 'blocked' then
+    pace_open(pace, result, now)
+  elseif result.current then
+    pace.scoutUntilMs = 0
+  end
+end
