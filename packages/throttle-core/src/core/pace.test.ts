@@ -141,6 +141,94 @@ function replay(
   return { state, now };
 }
 
+describe('limits that others set', () => {
+  const learned = { ...steady, pressure: 0 };
+
+  test.each([
+    { limit: { kind: 'none' } as const, intervalMs: 100 },
+    { limit: { kind: 'off' } as const, intervalMs: 0 },
+    { limit: { kind: 'fixed', intervalMs: 40 } as const, intervalMs: 40 },
+    { limit: { kind: 'fixed', intervalMs: 4_000 } as const, intervalMs: 4_000 },
+    { limit: { kind: 'bounds', floorIntervalMs: null, ceilingIntervalMs: 250 } as const, intervalMs: 250 },
+    { limit: { kind: 'bounds', floorIntervalMs: 50, ceilingIntervalMs: null } as const, intervalMs: 50 },
+  ])("an operator's $limit.kind makes it $intervalMs ms", ({ limit, intervalMs }) => {
+    expect(paceInterval(learned, limitPace(rules, limit), START)).toBe(intervalMs);
+  });
+
+  test('a configured or robots interval holds under every override', () => {
+    const robots = { ...rules, paceIntervalMs: 3_000 };
+    const limit = { kind: 'fixed', intervalMs: 10 } as const;
+    expect(paceInterval(learned, robots, START)).toBe(3_000);
+    expect(paceInterval(learned, limitPace(robots, limit), START)).toBe(3_000);
+    expect(paceInterval(learned, limitPace(robots, { kind: 'off' }), START)).toBe(3_000);
+  });
+
+  test('the learned rate does not climb while a slower limit is what holds requests back', () => {
+    const robots = { ...rules, paceIntervalMs: 3_000 };
+    expect(serve(steady, robots, START, START + 600_000).intervalMs).toBe(100);
+  });
+
+  test('a RateLimit hint caps the pace while it lives, less what is in flight', () => {
+    const hint = { remaining: 12, untilMs: START + 10_000 };
+    const hinted = settlePace(learned, rules, { ...ok, bound: false, rateLimit: hint, inFlight: 2 }, START);
+    expect(paceInterval(hinted, rules, START)).toBe(1_000);
+    expect(paceInterval(hinted, rules, START + 10_000)).toBe(100);
+  });
+
+  test('with nothing remaining there is no request before the reset', () => {
+    const rateLimit = { remaining: 0, untilMs: START + 10_000 };
+    expect(paceOpensAt(settlePace(learned, rules, { ...ok, rateLimit }, START), START)).toBe(START + 10_000);
+  });
+});
+
+describe('reopening', () => {
+  const closed = settlePace(steady, rules, throttled(START + 2_000), START);
+  const scouting = commitPace(closed, rules, START + 2_000).state;
+
+  test('one request goes first, and the others wait for it, but not for ever', () => {
+    expect(paceOpensAt(scouting, START + 2_400)).toBe(START + 7_000);
+    expect(paceOpensAt(scouting, START + 7_000)).toBeLessThanOrEqual(START + 7_000);
+  });
+
+  test('when it has come back the rate climbs from a quarter to the whole in the ramp', () => {
+    const reopened = settlePace(scouting, rules, ok, START + 2_300);
+    const full = paceInterval(reopened, rules, START + 12_300);
+    expect(full).toBe(reopened.intervalMs);
+    expect(paceInterval(reopened, rules, START + 2_300)).toBeCloseTo(full * 4, 9);
+    expect(paceInterval(reopened, rules, START + 7_300)).toBeCloseTo(full / 0.625, 9);
+  });
+
+  test('when it is refused the pause is longer, the rate the same: the pace was not tested', () => {
+    const refused = settlePace(scouting, rules, throttled(START + 9_000), START + 2_300);
+    expect(refused.intervalMs).toBe(closed.intervalMs);
+    expect(refused.pauseMs).toBe(9_000);
+    expect(paceOpensAt(refused, START + 2_300)).toBe(START + 9_000);
+  });
+
+  test('when it fails for another reason the next one may go first', () => {
+    const failed = settlePace(scouting, rules, { ...ok, outcome: 'transport' }, START + 2_300);
+    expect(failed.reopening).toBe(1);
+    expect(paceOpensAt(failed, START + 3_000)).toBeLessThanOrEqual(START + 3_000);
+  });
+});
+
+describe('latency brake', () => {
+  test('slows a host whose latency has grown far above its own level, and lets go when it recovers', () => {
+    const healthy = serve(steady, rules, START, START + 10_000, 100);
+    expect(healthy.brake).toBe(1);
+    const loaded = serve(healthy, rules, START + 10_000, START + 15_000, 900);
+    expect(loaded.brake).toBeLessThan(0.5);
+    expect(serve(loaded, rules, START + 15_000, START + 40_000, 100).brake).toBe(1);
+  });
+
+  test('takes a slower level as healthy when braking does not help', () => {
+    const healthy = serve(steady, rules, START, START + 10_000, 100);
+    const slower = serve(healthy, rules, START + 10_000, START + 60_000, 900);
+    expect(slower.brake).toBe(1);
+    expect(slower.latencyBaseMs).toBeGreaterThan(700);
+  });
+});
+
 describe('whatever has happened', () => {
   test('L1: the 429s in flight at an event cause one decrease, later ones only lengthen the pause', () => {
     fc.assert(
@@ -172,10 +260,8 @@ describe('whatever has happened', () => {
     fc.assert(
       fc.property(anyHistory, (history) => {
         const { state, now } = replay(history, bounded);
-        if (state.intervalMs > 0) {
-          expect(state.intervalMs).toBeGreaterThanOrEqual(125);
-          expect(state.intervalMs).toBeLessThanOrEqual(2_000);
-        }
+        expect(state.intervalMs === 0 || state.intervalMs >= 125).toBe(true);
+        expect(state.intervalMs).toBeLessThanOrEqual(2_000);
         expect(paceInterval(state, bounded, now)).toBeGreaterThanOrEqual(125);
       }),
     );
