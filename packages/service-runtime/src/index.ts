@@ -1,1 +1,14 @@
+export { EventLoopLag } from './event-loop-lag.ts';
+export { liveness, readiness } from './health.ts';
+export type { HealthReport, Progress, ReadinessCheck } from './health.ts';
 export * from './local-redis.ts';
+export { logValue } from './log-value.ts';
+export { createLogger, silentLogger } from './logger.ts';
+export type { LogFields, LogLevel, Logger, LoggerOptions } from './logger.ts';
+export { collectProcessMetrics, startMetricsServer } from './metrics-server.ts';
+export type { MetricsServer, MetricsServerOptions } from './metrics-server.ts';
+export { OrderedShutdown } from './ordered-shutdown.ts';
+export type { ShutdownOptions, ShutdownStep } from './ordered-shutdown.ts';
+export { isSecretName, redactText } from './redact-text.ts';
+export { inspectRedis } from './redis-requirements.ts';
+export type { RedisCommands, RedisReport, RedisRequirements } from './redis-requirements.ts';

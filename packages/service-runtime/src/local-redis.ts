@@ -68,8 +68,20 @@ export async function startLocalRedis(options: LocalRedisOptions): Promise<Local
     spawn(
       binary,
       [
-        ...['--port', String(port), '--bind', '127.0.0.1', '--dir', dataDir, '--daemonize', 'no'],
-        ...['--maxmemory-policy', 'noeviction', '--hz', '100', '--save', ''],
+        '--port',
+        String(port),
+        '--bind',
+        '127.0.0.1',
+        '--dir',
+        dataDir,
+        '--daemonize',
+        'no',
+        '--maxmemory-policy',
+        'noeviction',
+        '--hz',
+        '100',
+        '--save',
+        '',
         ...(options.persistent
           ? ['--appendonly', 'yes', '--appendfsync', 'everysec']
           : ['--appendonly', 'no']),
