@@ -16,6 +16,6 @@ export type { PromoteOptions, Promoted } from './promote-called.ts';
 export { DEFAULT_DEPLOYMENT, DEPLOYMENT_GRAMMAR, queueNames } from './queue-names.ts';
 export type { QueueNames } from './queue-names.ts';
 export { parseUrlJob } from './url-job-schema.ts';
-export type { UrlJob } from './url-job.ts';
+export type { RedirectHop, UrlJob } from './url-job.ts';
 export { URL_JOB_NAME, URL_JOB_OPTIONS, openUrlQueue } from './url-queue.ts';
 export type { UrlQueue } from './url-queue.ts';

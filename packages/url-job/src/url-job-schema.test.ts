@@ -6,7 +6,7 @@ import { parseUrlJob } from './url-job-schema.ts';
 const entered = enterUrl({ url: 'http://a.test/x', batch: 'nightly' }, 1_768_478_400_000);
 if (entered.kind === 'invalid') throw new Error('fixture');
 const { job, id } = entered.value;
-const hop = { url: 'http://b.test/', count: 1, visited: ['http://a.test/x'] };
+const hop = { url: 'http://b.test/', count: 1, visited: ['mPcZ7f0a2b3c4d5e'], asked: false };
 
 function nested(depth: number): unknown {
   let value: unknown = 1;

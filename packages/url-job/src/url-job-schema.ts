@@ -31,7 +31,8 @@ const schema = z.strictObject({
     .strictObject({
       url: link,
       count: z.int().min(1).max(HOPS_MAX),
-      visited: z.array(link).max(HOPS_MAX + 1),
+      visited: z.array(z.string().max(64)).max(HOPS_MAX + 1),
+      asked: z.boolean(),
     })
     .nullable(),
 });

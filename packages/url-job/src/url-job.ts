@@ -20,6 +20,16 @@ export interface UrlJob {
   readonly headersRef: string | null;
   /** When the job was entered, ms since the epoch on the producer's clock; for information only. */
   readonly enteredAtMs: number;
-  /** The redirect target at which the attempt goes on; null: at the job's own URL. */
-  readonly hop: { readonly url: string; readonly count: number; readonly visited: readonly string[] } | null;
+  /** The redirect target at which the job goes on; null: at its own URL. */
+  readonly hop: RedirectHop | null;
+}
+
+export interface RedirectHop {
+  readonly url: string;
+  /** Redirects followed to get here. */
+  readonly count: number;
+  /** Fingerprints of the URLs asked so far, for finding loops. */
+  readonly visited: readonly string[];
+  /** A request was sent here already: the next one is another attempt. */
+  readonly asked: boolean;
 }

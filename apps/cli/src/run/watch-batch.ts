@@ -1,0 +1,84 @@
+import type { BatchId, BatchSnapshot, Gate, HostKey, HostSnapshot } from '@holdoff/throttle-core';
+
+export interface RunProgress {
+  readonly total: number;
+  readonly done: number;
+  readonly stopped: number;
+  readonly batch: BatchSnapshot | undefined;
+  readonly hosts: readonly HostProgress[];
+  readonly hostsMore: number;
+}
+
+export interface HostProgress {
+  readonly host: string;
+  readonly waiting: number;
+  readonly inFlight: number;
+  /** Why its jobs wait, for people; empty: they do not. */
+  readonly cause: string;
+}
+
+export interface WatchOptions {
+  readonly gate: Pick<Gate, 'inspectBatch' | 'inspectHost'>;
+  readonly batch: BatchId;
+  readonly total: number;
+  readonly hosts: readonly HostKey[];
+  readonly hostsShown: number;
+  readonly everyMs: number;
+  readonly sleep: (ms: number) => Promise<void>;
+  readonly show: (progress: RunProgress) => void;
+  /** Ends the watch early. */
+  readonly stopped: () => boolean;
+}
+
+/** Watches a batch until all its URLs have ended. Returns the last view; `ended` false: it was stopped early. */
+export async function watchBatch(options: WatchOptions): Promise<RunProgress & { readonly ended: boolean }> {
+  for (;;) {
+    const progress = await look(options);
+    options.show(progress);
+    if (progress.done + progress.stopped >= options.total) return { ...progress, ended: true };
+    if (options.stopped()) return { ...progress, ended: false };
+    await options.sleep(options.everyMs);
+  }
+}
+
+async function look({ gate, batch, total, hosts, hostsShown }: WatchOptions): Promise<RunProgress> {
+  const snapshot = await gate.inspectBatch(batch);
+  // One look at each host is enough of a look: a list of thousands of hosts shows the first of them.
+  const looked = await Promise.all(hosts.slice(0, 64).map((host) => gate.inspectHost(host)));
+  const busy = looked
+    .filter((host): host is HostSnapshot => host !== undefined)
+    .map(hostProgress)
+    .filter((host) => host.waiting > 0 || host.inFlight > 0)
+    .toSorted((a, b) => b.waiting - a.waiting);
+  return {
+    total,
+    done: snapshot?.jobs.done ?? 0,
+    stopped: snapshot?.jobs.stopped ?? 0,
+    batch: snapshot,
+    hosts: busy.slice(0, hostsShown),
+    hostsMore: Math.max(0, busy.length - hostsShown),
+  };
+}
+
+function hostProgress(host: HostSnapshot): HostProgress {
+  return { host: host.host, waiting: host.waiting, inFlight: host.leases.length, cause: waitOf(host) };
+}
+
+/** The one clock that binds the host at the moment, in the order in which admission asks. */
+export function waitOf(host: HostSnapshot): string {
+  const { nowMs, circuit, cooldownUntilMs, hold, pace } = host;
+  const seconds = (untilMs: number): string => `${Math.max(0, Math.ceil((untilMs - nowMs) / 1_000))} s`;
+  if (hold !== null) return `held: ${hold.reason}`;
+  if (circuit.state === 'open' && circuit.openUntilMs > nowMs)
+    return `circuit open for ${seconds(circuit.openUntilMs)}`;
+  if (circuit.state === 'half_open') return 'one probe is out';
+  if (cooldownUntilMs > nowMs) return `the server said wait: ${seconds(cooldownUntilMs)}`;
+  if (host.waiting === 0) return '';
+  if (pace.effectiveIntervalMs > 0) return `pace ${perSecond(pace.effectiveIntervalMs)}`;
+  return 'all host slots are taken';
+}
+
+function perSecond(intervalMs: number): string {
+  const rate = 1_000 / intervalMs;
+  return rate >= 1 ? `${rate.toFixed(rate >= 10 ? 0 : 1)}/s` : `one per ${(intervalMs / 1_000).toFixed(1)} s`;
+}

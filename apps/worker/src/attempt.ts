@@ -1,0 +1,118 @@
+import type { BatchId, Gate, HostKey, HostRules, JobId, Policy, StopReason } from '@holdoff/throttle-core';
+import type { FieldFault, UrlJob } from '@holdoff/url-job';
+import type { Disposition } from './apply-decision.ts';
+import type { Admitted } from './ask-gate.ts';
+import type { Hints } from './decide-step.ts';
+import type { EndedUrl } from './deliver-result.ts';
+import type { FetchPage, PageExchange } from './fetch-page.ts';
+import type { HopPosition } from './redirect/next-hop.ts';
+
+/** One pick-up of a queue job by this worker. */
+export interface Delivery {
+  readonly job: JobId;
+  /** BullMQ's `attemptsStarted`: the fence against older deliveries. */
+  readonly number: number;
+  readonly data: unknown;
+  /** Ends the work at once: lost lock, forced shutdown. */
+  readonly signal: AbortSignal;
+}
+
+/** What applies to one URL: its policy, its throttling scope and the numbers the gate wants. */
+export interface Scope {
+  readonly host: HostKey;
+  readonly policy: Policy;
+  readonly rules: HostRules;
+  readonly policyVersion: number;
+}
+
+/** Where the attempt sends its next request. */
+export interface Target extends HopPosition {
+  /** hop: a redirect target of an attempt that is counted already. */
+  readonly purpose: 'attempt' | 'hop';
+  readonly scope: Scope;
+}
+
+export interface Refusal {
+  readonly reason: StopReason;
+  readonly detail: string;
+}
+
+/** What an attempt needs from the process around it. */
+export interface WorkerParts {
+  readonly gate: Gate;
+  readonly workerId: string;
+  readonly scopeOf: (url: string) => Scope;
+  readonly fetchPage: FetchPage;
+  /** Judges a URL before permission is asked: form, address, method. null: nothing against it. */
+  readonly refuseUrl: (url: string, policy: Policy) => Refusal | null;
+  readonly requestHeaders: (
+    job: UrlJob,
+    target: Target,
+    admitted: Admitted,
+  ) => Readonly<Record<string, string>>;
+  readonly readHints: (exchange: PageExchange, receivedAtMs: number, scope: Scope) => Hints;
+  /** A payload that no producer of ours wrote: kept aside with the reason, ended, never fetched. */
+  readonly refusePayload: (delivery: Delivery, fault: FieldFault) => Promise<Disposition>;
+  /** Hands a result to every sink; rejects with `DeliveryFault`. */
+  readonly deliver: (ended: EndedUrl, body: Uint8Array) => Promise<void>;
+  /** Promotes the jobs that the gate called. */
+  readonly call: (jobs: readonly JobId[]) => void;
+  /** A host can be looked at again in this many ms. */
+  readonly lookWithin: (delayMs: number) => void;
+  readonly events: AttemptEvents;
+  readonly random01: () => number;
+  /** Monotonic, ms. */
+  readonly monotonicMs: () => number;
+  readonly sleep: (waitMs: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** Typed events that serve logs, metrics and tests alike. */
+export interface AttemptEvents {
+  attempt(event: AttemptEvent): void;
+  waited(event: { readonly cause: string; readonly inline: boolean }): void;
+  ended(event: { readonly outcome: 'done' | 'stopped'; readonly reason: string | null }): void;
+  deliveryFault(error: unknown): void;
+}
+
+/** One line for each request on the wire. Nothing in it can carry a secret: the URL is reduced before. */
+export interface AttemptEvent {
+  readonly job: string;
+  readonly batch: string;
+  readonly host: string;
+  readonly url: string;
+  readonly attempt: number;
+  readonly hop: number;
+  readonly probe: boolean;
+  readonly outcome: string;
+  readonly source: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly bytes: number;
+  readonly durationMs: number;
+  readonly decision: string;
+  readonly reason: string;
+  readonly notBeforeMs: number;
+  readonly deadlineMs: number;
+}
+
+/** The state of one delivery while it is worked on. */
+export class Attempt {
+  readonly job: UrlJob;
+  readonly delivery: Delivery;
+  readonly parts: WorkerParts;
+  readonly batch: BatchId;
+  #calls = 0;
+
+  constructor(job: UrlJob, delivery: Delivery, parts: WorkerParts) {
+    this.job = job;
+    this.delivery = delivery;
+    this.parts = parts;
+    this.batch = job.batch as BatchId;
+  }
+
+  /** A fresh operation id: a command that is sent again after a reconnect carries the same one. */
+  nonce(): string {
+    this.#calls += 1;
+    return `${this.delivery.job}.${this.delivery.number}.${this.#calls}`;
+  }
+}

@@ -1,0 +1,97 @@
+import { hostname } from 'node:os';
+import { z } from 'zod';
+
+/** Settings of one worker process, read once. Each field: meaning, unit, default. */
+const schema = z.object({
+  REDIS_URL: z
+    .url({ protocol: /^rediss?$/ })
+    .default('redis://127.0.0.1:6379')
+    .describe('Redis or Valkey that holds the queue and the gate'),
+  HOLDOFF_DEPLOYMENT: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,31}$/)
+    .default('holdoff')
+    .describe('Name of the deployment: the hash tag of all its keys'),
+  WORKER_ID: z
+    .string()
+    .regex(/^[\w.-]{1,64}$/)
+    .default(`${hostname()}-${process.pid}`)
+    .describe('Name of this process in logs and results'),
+  WORKER_CONCURRENCY: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000)
+    .default(50)
+    .describe('Jobs that this process works on at once'),
+  RESULTS_DIR: z.string().min(1).default('./results').describe('Folder for results.jsonl and the bodies'),
+  ALLOW_NETWORKS: z
+    .string()
+    .default('')
+    .describe('Private networks that may be fetched from: CIDRs, comma-separated; none by default'),
+  ALLOW_PORTS: z
+    .string()
+    .regex(/^(\d{1,5}(,\d{1,5})*)?$/)
+    .default('')
+    .describe('Ports allowed besides 80 and 443, comma-separated'),
+  USER_AGENT: z
+    .string()
+    .min(1)
+    .max(256)
+    .regex(/^[\x20-\x7e]+$/)
+    .default('Holdoff/0.1 (+https://github.com/holdoff/holdoff)')
+    .describe('User-Agent of every request; name a contact'),
+  METRICS_HOST: z.string().default('127.0.0.1').describe('Address of /metrics, /healthz and /readyz'),
+  METRICS_PORT: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(9464)
+    .describe('Port of /metrics, /healthz and /readyz; 0: any free one'),
+  SHUTDOWN_GRACE_MS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(600_000)
+    .default(10_000)
+    .describe('How long requests in flight may finish after SIGTERM, ms'),
+  LOCK_MS: z.coerce
+    .number()
+    .int()
+    .min(2_000)
+    .max(600_000)
+    .default(30_000)
+    .describe("The queue's lock on a job; a dead worker's jobs come back after it, ms"),
+  STALLED_CHECK_MS: z.coerce
+    .number()
+    .int()
+    .min(500)
+    .max(600_000)
+    .default(10_000)
+    .describe('How often dead jobs are looked for; the same in the whole fleet, ms'),
+  CLOCK_SKEW_MAX_MS: z.coerce
+    .number()
+    .int()
+    .min(100)
+    .max(60_000)
+    .default(1_000)
+    .describe("Difference to Redis' clock at which this worker pauses, ms"),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('Least severe level that is logged'),
+});
+
+export type WorkerConfig = Readonly<z.infer<typeof schema>>;
+export const workerConfigSchema = schema;
+
+export function readConfig(environment: NodeJS.ProcessEnv = process.env): WorkerConfig {
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([name, value]) => name in schema.shape && value !== ''),
+  );
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return Object.freeze(parsed.data);
+  const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  throw new Error(`bad configuration: ${faults.join('; ')}`);
+}

@@ -1,0 +1,128 @@
+import {
+  explainReason,
+  type JobFacts,
+  type Plan,
+  planRetry,
+  type RateLimitHint,
+  type ServerWait,
+  type StopReason,
+} from '@holdoff/throttle-core';
+import type { UrlJob } from '@holdoff/url-job';
+import type { Admitted } from './ask-gate.ts';
+import type { Attempt, Scope, Target } from './attempt.ts';
+import type { PageExchange } from './fetch-page.ts';
+import { type HopPosition, nextHop } from './redirect/next-hop.ts';
+
+/** What the answer said about waiting: the wait itself, and a RateLimit hint for the fleet. */
+export interface Hints {
+  readonly wait: ServerWait;
+  readonly rateLimit: RateLimitHint | null;
+}
+
+/** What comes after one exchange. */
+export type Step =
+  /** A redirect that goes on at once, at the gate of its own host. */
+  | { readonly kind: 'follow'; readonly plan: Plan; readonly next: HopPosition }
+  /** The delivery is over. `next`: the redirect target at which a later delivery goes on; null: where this one asked. */
+  | { readonly kind: 'conclude'; readonly plan: Plan; readonly next: HopPosition | null };
+
+/** One answered request and what was concluded from it. */
+export interface Answered {
+  readonly target: Target;
+  readonly admitted: Admitted;
+  readonly exchange: PageExchange;
+  readonly hints: Hints;
+  readonly step: Step;
+}
+
+export interface StepInput {
+  readonly job: UrlJob;
+  readonly scope: Scope;
+  readonly facts: JobFacts;
+  readonly exchange: PageExchange;
+  readonly hints: Hints;
+  /** The redirect target, resolved and checked; null: not a redirect. */
+  readonly next: HopPosition | null;
+  readonly draw01: number;
+  readonly nowMs: number;
+  readonly receivedAtMs: number;
+}
+
+/** Reads one exchange on the gate's clock and decides. */
+export function answerOf(
+  attempt: Attempt,
+  target: Target,
+  admitted: Admitted,
+  exchange: PageExchange,
+): Answered {
+  const { monotonicMs, random01, readHints } = attempt.parts;
+  // The admission cannot be later than the question plus what has passed since: an instant made from it is on
+  // the gate's clock, never too early, and this machine's wall clock does not matter.
+  const nowMs = admitted.admittedAtMs + (monotonicMs() - admitted.askedAtMonotonicMs);
+  const receivedAtMs = nowMs - Math.max(0, exchange.durationMs - exchange.latencyMs);
+  const hints = readHints(exchange, receivedAtMs, target.scope);
+  const verdict =
+    exchange.redirectTo === null
+      ? null
+      : nextHop(target, exchange.redirectTo, target.scope.policy.redirects.hopsMax);
+  const judged = verdict?.kind === 'stop' ? withStop(exchange, verdict.reason, verdict.detail) : exchange;
+  const step = decideStep({
+    job: attempt.job,
+    scope: target.scope,
+    facts: admitted.facts,
+    exchange: judged,
+    hints,
+    next: verdict?.kind === 'hop' ? verdict.next : null,
+    draw01: random01(),
+    nowMs,
+    receivedAtMs,
+  });
+  return { target, admitted, exchange: judged, hints, step };
+}
+
+/** The host answered well; it is the job that cannot go on. */
+function withStop(exchange: PageExchange, stop: StopReason, detail: string): PageExchange {
+  return {
+    ...exchange,
+    outcome: { ...exchange.outcome, stop, detail: `${exchange.outcome.detail}; ${detail}` },
+  };
+}
+
+/** Turns one exchange into the fleet's lesson and the job's next step. Pure. */
+export function decideStep(input: StepInput): Step {
+  const { exchange, hints, next, facts, scope } = input;
+  const plan = planRetry({
+    outcome: exchange.outcome,
+    wait: hints.wait,
+    rateLimit: hints.rateLimit,
+    redirect: next === null ? null : { hop: next.hops },
+    method: input.job.method,
+    // The gate checks the batch's consent and its budget of money and bytes at each admission.
+    cancelled: false,
+    approved: true,
+    spend: null,
+    job: facts,
+    policy: scope.policy,
+    draw01: input.draw01,
+    nowMs: input.nowMs,
+    receivedAtMs: input.receivedAtMs,
+    storedNotBeforeMs: null,
+  });
+  if (next === null || plan.jobEffect.kind === 'stop') return { kind: 'conclude', plan, next: null };
+  const waits = plan.jobEffect.kind !== 'continue' || (plan.notBeforeMs ?? 0) > input.nowMs;
+  return waits ? { kind: 'conclude', plan, next } : { kind: 'follow', plan, next };
+}
+
+/** One bounded line for the decision trail: what was seen, what was concluded, under which policy. */
+export function evidenceOf(exchange: PageExchange, hints: Hints, plan: Plan, policyVersion: number): string {
+  const wait =
+    hints.wait.kind === 'delay'
+      ? `${hints.wait.source}: ${hints.wait.seconds} s`
+      : hints.wait.kind === 'malformed'
+        ? 'a wait that cannot be read'
+        : 'no wait named';
+  return `${exchange.outcome.detail}; ${wait}; ${explainReason(plan.reason)}; policy v${policyVersion}`.slice(
+    0,
+    300,
+  );
+}

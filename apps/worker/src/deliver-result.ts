@@ -1,0 +1,58 @@
+import type { StopReason } from '@holdoff/throttle-core';
+
+/** What is handed over for every URL that ended, exactly as the sinks write it, the body apart. */
+export interface EndedUrl {
+  /** Job id and attempt: delivery is at least once, and this key drops the duplicates. */
+  readonly key: string;
+  readonly job: string;
+  readonly batch: string;
+  readonly url: string;
+  /** Where the last redirect led; equal to `url` without one. */
+  readonly finalUrl: string;
+  readonly outcome: 'done' | 'stopped';
+  readonly reason: StopReason | null;
+  /** One short sentence for people. */
+  readonly detail: string;
+  /** 0: no answer. */
+  readonly status: number;
+  readonly attempts: number;
+  readonly contentType: string | null;
+  readonly bodyBytes: number;
+  /** Whether the body is known to be whole; `unknown`: the server ended it by closing the connection. */
+  readonly bodyState: 'complete' | 'unknown' | 'truncated' | 'none';
+  /** ISO 8601, on the gate's clock. */
+  readonly endedAt: string;
+}
+
+/**
+ * A place where results go. `deliver` resolves once the result is safe there; it rejects with
+ * `DeliveryFault` when the place is full or away: a local fault that costs no token and blames no host.
+ */
+export interface Sink {
+  readonly name: string;
+  deliver(ended: EndedUrl, body: Uint8Array): Promise<void>;
+  /** Resolves when the place can be written to again after a fault. */
+  probe(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export class DeliveryFault extends Error {
+  readonly code = 'DELIVERY_FAULT';
+  readonly sink: string;
+
+  constructor(sink: string, cause: unknown) {
+    const detail = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown cause';
+    super(`results cannot be written to ${sink} (${detail})`, { cause });
+    this.name = 'DeliveryFault';
+    this.sink = sink;
+  }
+}
+
+/** Hands a result to every sink; all of them must have it before the job ends. */
+export async function deliverResult(
+  sinks: readonly Sink[],
+  ended: EndedUrl,
+  body: Uint8Array,
+): Promise<void> {
+  for (const sink of sinks) await sink.deliver(ended, body);
+}

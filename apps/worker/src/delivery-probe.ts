@@ -1,0 +1,41 @@
+/** Tries a write every `everyMs` after a delivery fault until one succeeds, then says so. */
+export class DeliveryProbe {
+  readonly #probe: () => Promise<void>;
+  readonly #onFault: (detail: string) => void;
+  readonly #onHealed: () => void;
+  readonly #everyMs: number;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: {
+    readonly probe: () => Promise<void>;
+    readonly onFault: (detail: string) => void;
+    readonly onHealed: () => void;
+    readonly everyMs: number;
+  }) {
+    this.#probe = options.probe;
+    this.#onFault = options.onFault;
+    this.#onHealed = options.onHealed;
+    this.#everyMs = options.everyMs;
+  }
+
+  fault(detail: string): void {
+    this.#onFault(detail);
+    this.#timer ??= setInterval(() => void this.#try(), this.#everyMs);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  async #try(): Promise<void> {
+    try {
+      await this.#probe();
+    } catch {
+      return;
+    }
+    if (this.#timer === undefined) return;
+    this.stop();
+    this.#onHealed();
+  }
+}

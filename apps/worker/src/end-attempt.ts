@@ -1,0 +1,197 @@
+import {
+  explainReason,
+  type JobEffect,
+  type JobEnd,
+  type SettleReply,
+  type SettleRequest,
+  type StopReason,
+} from '@holdoff/throttle-core';
+import type { UrlJob } from '@holdoff/url-job';
+import type { Disposition } from './apply-decision.ts';
+import type { Attempt } from './attempt.ts';
+import { type Answered, evidenceOf } from './decide-step.ts';
+import { DeliveryFault, type EndedUrl } from './deliver-result.ts';
+import type { HopPosition } from './redirect/next-hop.ts';
+
+/** How long a job waits that could not be handed over or settled for a fault of ours. */
+const LOCAL_FAULT_PAUSE_MS = 5_000;
+
+const NO_BODY = new Uint8Array(0);
+
+/**
+ * Ends an attempt: hands the result over, then settles, so that a crash between the two repeats the URL and
+ * never loses it. Says where the queue job goes.
+ */
+export async function endAttempt(attempt: Attempt, answered: Answered): Promise<Disposition> {
+  const { jobEffect } = answered.step.plan;
+  const end = endOf(jobEffect);
+  if (end !== null) {
+    const fault = await handOver(attempt, resultOf(attempt, answered, end), answered.exchange.body);
+    if (fault) return giveBack(attempt, answered);
+  }
+  const reply = await settle(attempt, answered, jobEffect);
+  if (end !== null && reply.kind === 'settled') {
+    attempt.parts.events.ended(
+      end.kind === 'done' ? { outcome: 'done', reason: null } : { outcome: 'stopped', reason: end.reason },
+    );
+    return { kind: 'complete', end };
+  }
+  return whereNext(attempt, answered, reply);
+}
+
+/** Leaves the host that redirected: its lease ends, the attempt goes on elsewhere. */
+export async function leaveHost(attempt: Attempt, answered: Answered): Promise<void> {
+  await settle(attempt, answered, { kind: 'continue' });
+}
+
+/** Ends a job that holds no lease: it was refused, or judged before anything was sent. */
+export async function endUnsent(
+  attempt: Attempt,
+  url: string,
+  reason: StopReason,
+  detail: string,
+): Promise<Disposition> {
+  const { gate, call, events } = attempt.parts;
+  const end: JobEnd = { kind: 'stopped', reason };
+  const ended: EndedUrl = {
+    ...identityOf(attempt, 0),
+    finalUrl: url,
+    outcome: 'stopped',
+    reason,
+    detail,
+    status: 0,
+    contentType: null,
+    bodyBytes: 0,
+    bodyState: 'none',
+    endedAt: new Date(await gate.now()).toISOString(),
+  };
+  if (await handOver(attempt, ended, NO_BODY)) return pauseFor(attempt, LOCAL_FAULT_PAUSE_MS);
+  const reply = await gate.finish({
+    job: attempt.delivery.job,
+    batch: attempt.batch,
+    delivery: attempt.delivery.number,
+    end,
+    evidence: detail.slice(0, 300),
+  });
+  call(reply.call);
+  if (reply.kind === 'stale') return { kind: 'abandon' };
+  if (reply.kind === 'finished') events.ended({ outcome: 'stopped', reason });
+  return { kind: 'complete', end: reply.end ?? end };
+}
+
+async function pauseFor(attempt: Attempt, waitMs: number): Promise<Disposition> {
+  return { kind: 'delay', untilMs: (await attempt.parts.gate.now()) + waitMs, data: null };
+}
+
+/** True: the result could not be written. A full disk is no fault of the host and costs no token. */
+async function handOver(attempt: Attempt, ended: EndedUrl, body: Uint8Array): Promise<boolean> {
+  try {
+    await attempt.parts.deliver(ended, body);
+    return false;
+  } catch (error) {
+    if (!(error instanceof DeliveryFault)) throw error;
+    attempt.parts.events.deliveryFault(error);
+    return true;
+  }
+}
+
+async function giveBack(attempt: Attempt, answered: Answered): Promise<Disposition> {
+  const reply = await settle(attempt, answered, { kind: 'release' });
+  return { kind: 'delay', untilMs: reply.nowMs + LOCAL_FAULT_PAUSE_MS, data: null };
+}
+
+async function settle(attempt: Attempt, answered: Answered, jobEffect: JobEffect): Promise<SettleReply> {
+  const { admitted, exchange, hints, step, target } = answered;
+  const { gate, call, lookWithin, events } = attempt.parts;
+  const request: SettleRequest = {
+    job: attempt.delivery.job,
+    host: target.scope.host,
+    batch: attempt.batch,
+    leaseId: admitted.leaseId,
+    nonce: attempt.nonce(),
+    delivery: attempt.delivery.number,
+    outcome: exchange.outcome.class,
+    hostEffect: step.plan.hostEffect,
+    jobEffect,
+    rules: target.scope.rules,
+    spent: { requests: exchange.sent ? 1 : 0, bytes: exchange.wireBytes, costMicros: 0 },
+    latencyMs: Math.round(exchange.latencyMs),
+    evidence: evidenceOf(exchange, hints, step.plan, target.scope.policyVersion),
+  };
+  const reply = await gate.settle(request);
+  call(reply.call);
+  if (reply.lookAtMs !== null) lookWithin(reply.lookAtMs - reply.nowMs);
+  events.attempt({
+    job: attempt.delivery.job,
+    batch: attempt.batch,
+    host: target.scope.host,
+    url: target.url,
+    attempt: admitted.attempt,
+    hop: target.hops,
+    probe: admitted.probe,
+    outcome: exchange.outcome.class,
+    source: exchange.outcome.source,
+    status: exchange.status,
+    detail: exchange.outcome.detail,
+    bytes: exchange.wireBytes,
+    durationMs: Math.round(exchange.durationMs),
+    decision: reply.kind === 'late' ? `${jobEffect.kind} (late)` : jobEffect.kind,
+    reason: explainReason(step.plan.reason),
+    notBeforeMs: step.plan.notBeforeMs ?? 0,
+    deadlineMs: admitted.facts.deadlineMs,
+  });
+  return reply;
+}
+
+function whereNext(attempt: Attempt, answered: Answered, reply: SettleReply): Disposition {
+  if (reply.kind === 'late' && attempt.delivery.signal.aborted) return { kind: 'abandon' };
+  const data = goesOnWith(attempt.job, answered);
+  return { kind: 'delay', untilMs: reply.job?.dueMs ?? reply.nowMs, data };
+}
+
+/** What the queue job carries into its next delivery; null: what it has. */
+function goesOnWith(job: UrlJob, { step, target }: Answered): UrlJob | null {
+  if (step.kind === 'conclude' && step.next !== null) return withHop(job, step.next, false);
+  if (target.hops === 0) return null;
+  return withHop(job, { url: target.url, hops: target.hops, visited: target.visited }, true);
+}
+
+export function withHop(job: UrlJob, next: HopPosition, asked: boolean): UrlJob {
+  return { ...job, hop: { url: next.url, count: next.hops, visited: next.visited, asked } };
+}
+
+function endOf(effect: JobEffect): JobEnd | null {
+  if (effect.kind === 'done') return { kind: 'done' };
+  return effect.kind === 'stop' ? { kind: 'stopped', reason: effect.reason } : null;
+}
+
+function resultOf(attempt: Attempt, { admitted, exchange, step, target }: Answered, end: JobEnd): EndedUrl {
+  return {
+    ...identityOf(attempt, admitted.attempt),
+    finalUrl: target.url,
+    outcome: end.kind === 'done' ? 'done' : 'stopped',
+    reason: end.kind === 'done' ? null : end.reason,
+    detail:
+      end.kind === 'done'
+        ? exchange.outcome.detail
+        : `${exchange.outcome.detail}; ${explainReason(step.plan.reason)}`,
+    status: exchange.status,
+    contentType: exchange.headers['content-type']?.[0] ?? null,
+    bodyBytes: exchange.body.length,
+    bodyState: exchange.bodyState,
+    endedAt: new Date(admitted.admittedAtMs + exchange.durationMs).toISOString(),
+  };
+}
+
+function identityOf(
+  attempt: Attempt,
+  number: number,
+): Pick<EndedUrl, 'key' | 'job' | 'batch' | 'url' | 'attempts'> {
+  return {
+    key: `${attempt.delivery.job}.${number}`,
+    job: attempt.delivery.job,
+    batch: attempt.batch,
+    url: attempt.job.url,
+    attempts: number,
+  };
+}

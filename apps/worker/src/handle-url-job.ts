@@ -1,0 +1,87 @@
+import { parseUrlJob, type UrlJob } from '@holdoff/url-job';
+import type { Disposition } from './apply-decision.ts';
+import { type Answer, askGate } from './ask-gate.ts';
+import { Attempt, type Delivery, type Target, type WorkerParts } from './attempt.ts';
+import { answerOf } from './decide-step.ts';
+import { type HopPosition, urlFingerprint } from './redirect/next-hop.ts';
+import { endAttempt, endUnsent, leaveHost, withHop } from './end-attempt.ts';
+
+/**
+ * The story of one delivery of a URL job, top to bottom:
+ * read it → ask the gate → fetch → decide → hand the result over and settle → say where the queue job goes.
+ *
+ * A redirect asks the gate of its target's host and goes on in the same attempt. Nothing waits here for longer
+ * than the policy's inline limit: a job that must wait leaves the worker with the instant to return.
+ */
+export async function handleUrlJob(delivery: Delivery, parts: WorkerParts): Promise<Disposition> {
+  const read = parseUrlJob(delivery.data, delivery.job);
+  if (read.kind === 'invalid') return parts.refusePayload(delivery, read.fault);
+
+  const attempt = new Attempt(read.value, delivery, parts);
+  const startedAtMs = parts.monotonicMs();
+  let target = firstTarget(read.value, parts);
+
+  for (;;) {
+    const refused = parts.refuseUrl(target.url, target.scope.policy);
+    if (refused !== null) return endUnsent(attempt, target.url, refused.reason, refused.detail);
+
+    const answer = await askGate(attempt, target, target.purpose);
+    if (answer.kind !== 'admitted') return notAdmitted(attempt, target, answer);
+
+    const exchange = await parts.fetchPage({
+      url: target.url,
+      method: read.value.method,
+      headers: parts.requestHeaders(read.value, target, answer),
+      body: target.scope.policy.body,
+      budgetMs: budgetLeft(target, startedAtMs, answer.askedAtMonotonicMs, parts),
+      signal: delivery.signal,
+    });
+    const answered = answerOf(attempt, target, answer, exchange);
+    if (answered.step.kind === 'conclude') return endAttempt(attempt, answered);
+
+    await leaveHost(attempt, answered);
+    target = hopTarget(answered.step.next, parts);
+  }
+}
+
+function firstTarget(job: UrlJob, parts: WorkerParts): Target {
+  const { url, hop } = job;
+  if (hop === null)
+    return { url, hops: 0, visited: [urlFingerprint(url)], purpose: 'attempt', scope: parts.scopeOf(url) };
+  const purpose = hop.asked ? 'attempt' : 'hop';
+  return { url: hop.url, hops: hop.count, visited: hop.visited, purpose, scope: parts.scopeOf(hop.url) };
+}
+
+function hopTarget(next: HopPosition, parts: WorkerParts): Target {
+  return { ...next, purpose: 'hop', scope: parts.scopeOf(next.url) };
+}
+
+/**
+ * One budget for all hops of the attempt. A worker that was frozen between the question and here must not send:
+ * its lease may be somebody else's by now.
+ */
+function budgetLeft(target: Target, startedAtMs: number, askedAtMs: number, parts: WorkerParts): number {
+  const nowMs = parts.monotonicMs();
+  if (nowMs - askedAtMs > target.scope.rules.leaseMarginMs) return 0;
+  return Math.max(0, target.scope.policy.deadline.attemptMs - (nowMs - startedAtMs));
+}
+
+/** What an answer without permission means for the queue job. */
+function notAdmitted(
+  attempt: Attempt,
+  target: Target,
+  answer: Exclude<Answer, { kind: 'admitted' }>,
+): Promise<Disposition> | Disposition {
+  switch (answer.kind) {
+    case 'wait': {
+      const { job } = attempt;
+      const data =
+        target.purpose === 'hop' && job.hop?.url !== target.url ? withHop(job, target, false) : null;
+      return { kind: 'delay', untilMs: answer.fallbackMs, data };
+    }
+    case 'stop':
+      return endUnsent(attempt, target.url, answer.reason, `refused before it was sent: ${answer.reason}`);
+    case 'stale':
+      return answer.ended === null ? { kind: 'abandon' } : { kind: 'complete', end: answer.ended };
+  }
+}
