@@ -159,7 +159,6 @@ function createStream(coding: Coded, first: Buffer): Transform {
     case 'br':
       return createBrotliDecompress({ chunkSize });
     case 'zstd':
-    default:
       // RFC 9659: a window of more than 8 MiB is not for the web, and would be the sender's to fill our memory.
       return createZstdDecompress({ chunkSize, params: { [constants.ZSTD_d_windowLogMax]: 23 } });
   }

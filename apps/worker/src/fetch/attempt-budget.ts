@@ -22,6 +22,7 @@ export class AttemptBudget {
       Math.min(Math.max(0, budgetMs), TIMER_MAX_MS),
     );
     if (signal.aborted) this.#onAbort();
+    else if (budgetMs <= 0) this.#end({ kind: 'deadline', phase: this.phase });
     else signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 

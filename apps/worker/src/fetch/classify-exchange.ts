@@ -61,7 +61,6 @@ export function outcomeOfFault(fault: FetchFault): Outcome {
     case 'bad_content':
       return { class: 'served', source: 'destination', stop: 'bad_content', detail: fault.detail };
     case 'proxy':
-    default:
       return outcomeOfProxy(fault);
   }
 }

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import got, { type Request as GotRequest } from 'got';
 import type { AgentPair } from '../guard/direct-agents.ts';
@@ -45,6 +45,9 @@ export function sendRequest(
   agents: AgentPair,
   budget: AttemptBudget,
 ): Promise<Answer | NoAnswer> {
+  if (budget.ended !== undefined) {
+    return Promise.resolve({ kind: 'no_answer', fault: budget.ended, sent: false, staleSocket: false });
+  }
   return new Promise((resolve) => {
     const startedAt = performance.now();
     const wire: WireState = { ready: false, bytesBefore: 0, socket: undefined, request: undefined };
@@ -126,11 +129,16 @@ function watch(
       } else ready();
       return;
     }
-    budget.phase = 'dns';
+    // A literal address is not looked up.
+    budget.phase = isIP(bareHost(request.host)) === 0 ? 'dns' : 'connect';
     socket.once('lookup', () => (budget.phase = 'connect'));
     socket.once('connect', () => (budget.phase = 'tls'));
     socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', ready);
   });
+}
+
+function bareHost(host: string): string {
+  return host.startsWith('[') ? host.slice(1, -1) : host;
 }
 
 /** Codes with which a write to a socket that the other side has closed ends. */

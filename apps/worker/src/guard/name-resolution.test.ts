@@ -1,0 +1,135 @@
+import { afterEach, expect, test } from 'vitest';
+import { createFetchPage, type PageFetcher } from '../create-fetch-page.ts';
+import { pageRequest } from '../testing/page-request.ts';
+import { answer, type RawServer, rawServer } from '../testing/raw-server.ts';
+import { type DnsAnswer, type StubDns, stubDns } from '../testing/stub-dns.ts';
+import { createResolver, DEFAULT_RESOLVER } from './resolver.ts';
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const thing of open.splice(0)) await thing.close();
+});
+
+interface Stage {
+  readonly fetcher: PageFetcher;
+  readonly origin: RawServer;
+  readonly dns: StubDns;
+}
+
+/** A name server that says what the test says, an origin on 127.0.0.1, and a fetcher that may go to `networks`. */
+async function stage(
+  say: (name: string, family: 4 | 6, turn: number) => DnsAnswer,
+  networks: readonly string[] = ['127.0.0.1/32'],
+): Promise<Stage> {
+  let turn = 0;
+  const dns = await stubDns((name, family) => say(name, family, turn++));
+  const origin = await rawServer((socket) => socket.end(answer('200 OK', ['Connection: close'], 'inside')));
+  const fetcher = createFetchPage({
+    addresses: { extraPorts: [origin.port], allowedNetworks: networks },
+    userAgent: 'Holdoff/test',
+    resolve: createResolver({
+      ...DEFAULT_RESOLVER,
+      servers: [dns.server],
+      tryMs: 400,
+      tries: 1,
+      hostsFile: null,
+    }),
+  });
+  open.push(fetcher, origin, dns);
+  return { fetcher, origin, dns };
+}
+
+test('a name is resolved and its page fetched', async () => {
+  const { fetcher, origin } = await stage(() => ['127.0.0.1']);
+  const page = await fetcher.fetchPage(pageRequest(`http://shop.test:${origin.port}/`));
+  expect(page.outcome.class).toBe('served');
+  expect(origin.heads[0]).toMatch(new RegExp(`^host: shop\\.test:${origin.port}$`, 'imu'));
+});
+
+test.each<[string, DnsAnswer]>([
+  ['an inner address', ['10.0.0.5']],
+  ['the metadata service', ['169.254.169.254']],
+  ['one good address and one inner', ['127.0.0.1', '10.0.0.5']],
+  ['a good A and ::1 as AAAA', ['127.0.0.1', '::1']],
+  ['a good A and a mapped inner AAAA', ['127.0.0.1', '::ffff:10.0.0.1']],
+  ['a good A and 6to4 of an inner one', ['127.0.0.1', '2002:a00:1::']],
+  ['the unspecified address', ['0.0.0.0']],
+  ['broadcast', ['255.255.255.255']],
+])('a name with %s is refused, and nothing is connected to', async (_, addresses) => {
+  const { fetcher, origin } = await stage(() => addresses);
+  const page = await fetcher.fetchPage(pageRequest(`http://shop.test:${origin.port}/`));
+  expect(page).toMatchObject({
+    outcome: { class: 'neutral', source: 'client', stop: 'address_not_allowed' },
+    sent: false,
+    status: 0,
+  });
+  expect(origin.accepted()).toBe(0);
+});
+
+test('a name that answers differently the second time is judged by the answer its socket goes to', async () => {
+  // First question pair: fine. Every later one: another loopback address, which is not open.
+  const { fetcher, origin, dns } = await stage((_, family, turn) =>
+    family === 6 ? [] : turn < 2 ? ['127.0.0.1'] : ['127.0.0.2'],
+  );
+  const url = `http://rebind.test:${origin.port}/`;
+  const first = await fetcher.fetchPage(pageRequest(url));
+  expect(first.outcome.class).toBe('served');
+  expect(dns.asked).toHaveLength(2);
+
+  const second = await fetcher.fetchPage(pageRequest(url));
+
+  expect(second.outcome.stop).toBe('address_not_allowed');
+  expect(origin.accepted()).toBe(1);
+});
+
+test('a public name on a port that only open networks may use is refused', async () => {
+  const { fetcher } = await stage(() => ['93.184.216.34']);
+  const page = await fetcher.fetchPage(pageRequest('http://shop.test:6379/'));
+  expect(page.outcome).toMatchObject({
+    stop: 'address_not_allowed',
+    detail: expect.stringContaining('6379') as string,
+  });
+});
+
+test.each<[DnsAnswer, object]>([
+  ['nxdomain', { class: 'neutral', stop: 'dns' }],
+  [[], { class: 'neutral', stop: 'dns' }],
+  ['servfail', { class: 'transport', stop: null }],
+  ['silence', { class: 'transport', stop: null }],
+])('a name server that says %j', async (said, outcome) => {
+  const { fetcher } = await stage(() => said);
+  const page = await fetcher.fetchPage(pageRequest('http://gone.test/'));
+  expect(page).toMatchObject({ outcome: { ...outcome, source: 'client' }, sent: false });
+});
+
+test('IPv4 is used where the question for IPv6 is never answered', async () => {
+  const { fetcher, origin } = await stage((_, family) => (family === 6 ? 'silence' : ['127.0.0.1']));
+  const page = await fetcher.fetchPage(pageRequest(`http://half.test:${origin.port}/`));
+  expect(page.outcome.class).toBe('served');
+});
+
+test('the budget covers name resolution, and slow names do not hold up others', async () => {
+  const { fetcher, origin } = await stage((name) => (name.startsWith('slow') ? 'silence' : ['127.0.0.1']));
+  const budgetMs = 350;
+  let slowEnded = 0;
+  const slow = Array.from({ length: 40 }, async (_, i) => {
+    const page = await fetcher.fetchPage(pageRequest(`http://slow${i}.test/`, { budgetMs }));
+    slowEnded += 1;
+    return page;
+  });
+  const quick = await fetcher.fetchPage(pageRequest(`http://quick.test:${origin.port}/`));
+  expect(quick.outcome.class).toBe('served');
+  expect(slowEnded).toBe(0);
+  for (const page of await Promise.all(slow)) {
+    expect(page.outcome.detail).toBe('attempt budget used up while resolving the name');
+    expect(page.sent).toBe(false);
+    expect(page.durationMs).toBeLessThan(budgetMs + 2_000);
+  }
+});
+
+test('localhost never leaves the machine, and is judged like any address', async () => {
+  const { fetcher, origin, dns } = await stage(() => ['93.184.216.34'], ['127.0.0.0/8', '::1/128']);
+  const page = await fetcher.fetchPage(pageRequest(`http://localhost:${origin.port}/`));
+  expect(page.outcome.class).toBe('served');
+  expect(dns.asked).toEqual([]);
+});
