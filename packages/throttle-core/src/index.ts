@@ -24,6 +24,7 @@ export type * from './core/retry-after.ts';
 export { STOP_REASONS } from './core/stop-reason.ts';
 export type { StopReason } from './core/stop-reason.ts';
 export type * from './gate/gate.ts';
+export { CIRCUIT_STATES, WAIT_CAUSES } from './gate/gate.ts';
 export type { BatchRequest } from './gate/host-rules.ts';
 export { batchDefaultsOf, hostRulesOf } from './gate/host-rules.ts';
 export { WheelTimer } from './gate/wheel-timer.ts';

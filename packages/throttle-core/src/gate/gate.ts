@@ -153,16 +153,18 @@ export interface AdmitRequest {
   readonly rules: HostRules;
 }
 
-export type WaitCause =
-  | 'not_before'
-  | 'held'
-  | 'circuit_open'
-  | 'probe_in_flight'
-  | 'cooldown'
-  | 'turn'
-  | 'slots'
-  | 'pace'
-  | 'host_tokens';
+export const WAIT_CAUSES = [
+  'not_before',
+  'held',
+  'circuit_open',
+  'probe_in_flight',
+  'cooldown',
+  'turn',
+  'slots',
+  'pace',
+  'host_tokens',
+] as const;
+export type WaitCause = (typeof WAIT_CAUSES)[number];
 
 export type AdmitReply =
   | {
@@ -270,7 +272,8 @@ export interface CalledHost {
   readonly call: readonly JobId[];
 }
 
-export type CircuitState = 'closed' | 'open' | 'half_open';
+export const CIRCUIT_STATES = ['closed', 'open', 'half_open'] as const;
+export type CircuitState = (typeof CIRCUIT_STATES)[number];
 
 export type PaceOverride =
   | { readonly kind: 'none' }

@@ -1,3 +1,5 @@
+export { GateFixture, OPEN_BATCH, PLAIN_RULES } from './gate-fixture.ts';
+export { ManualClock } from './manual-clock.ts';
 export {
   SAMPLE_NOW_MS,
   sampleJobFacts,
