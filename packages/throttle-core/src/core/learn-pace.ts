@@ -22,15 +22,23 @@ export interface PaceResult {
   readonly inFlight: number;
 }
 
-/** While slow start runs, and while events follow each other within few successes, the pace is far off. */
+/** What an event leaves of the rate at least, and all that it leaves at the end of slow start. */
 const FAR_OFF_DECREASE = 0.5;
+/** An event in the first quarter of the climb, and within two pauses, shows a pace far off. */
+const EARLY_SHARE = 0.25;
+const EARLY_PAUSES = 2;
+const RECOVERY_REQUESTS = 100;
+/** 80 % of the way back to the ceiling in 20 % of the recovery time, the rest in the rest. */
+const NEAR_SHARE = 0.8;
+const FAR_GAIN = 4;
+const NEAR_GAIN = 0.25;
 /** Above the last ceiling by this much, the host has changed: climb faster. */
 const ABOVE_CEILING = 1.1;
 const ABOVE_CEILING_GAIN = 4;
 
 export function settlePace(state: PaceState, rules: PaceRules, result: PaceResult, nowMs: number): PaceState {
   const hinted = takeHint(state, result, nowMs);
-  const closed = result.cooldownUntilMs > nowMs ? close(hinted, result.cooldownUntilMs) : hinted;
+  const closed = result.cooldownUntilMs > nowMs ? close(hinted, result.cooldownUntilMs, nowMs) : hinted;
   switch (result.outcome) {
     case 'throttled':
       return throttled(closed, state.reopening === 1, rules.learn, result, nowMs);
@@ -38,7 +46,7 @@ export function settlePace(state: PaceState, rules: PaceRules, result: PaceResul
     case 'permanent':
       return served(closed, rules, result, nowMs);
     case 'blocked':
-      return result.current ? open(closed, result, nowMs) : closed;
+      return result.current ? open(closed, rules, result, nowMs) : closed;
     case 'unavailable':
     case 'transport':
     case 'neutral':
@@ -50,18 +58,26 @@ export function settlePace(state: PaceState, rules: PaceRules, result: PaceResul
 }
 
 /** After a cooldown the host reopens with one request. */
-function close(state: PaceState, cooldownUntilMs: number): PaceState {
-  return { ...state, nextAtMs: Math.max(state.nextAtMs, cooldownUntilMs), reopening: 1, scoutUntilMs: 0 };
+function close(state: PaceState, cooldownUntilMs: number, nowMs: number): PaceState {
+  const nextAtMs = Math.max(state.nextAtMs, cooldownUntilMs);
+  return {
+    ...state,
+    nextAtMs,
+    reopening: 1,
+    scoutUntilMs: 0,
+    closedAtMs: state.reopening === 1 ? state.closedAtMs : nowMs,
+  };
 }
 
-/** The scout came back well: the others follow through the ramp. */
-function open(state: PaceState, result: PaceResult, nowMs: number): PaceState {
+/** The scout came back well: the others follow through the ramp, which is no longer than the pause was. */
+function open(state: PaceState, rules: PaceRules, result: PaceResult, nowMs: number): PaceState {
   if (state.reopening === 0 || result.cooldownUntilMs > nowMs) return state;
   return {
     ...state,
     reopening: 0,
     scoutUntilMs: 0,
     rampFromMs: nowMs,
+    rampMs: rules.ramp === null ? 0 : Math.min(rules.ramp.durationMs, nowMs - state.closedAtMs),
     nextAtMs: Math.max(state.nextAtMs, nowMs),
   };
 }
@@ -88,8 +104,8 @@ function throttled(
   }
   const before = learnedInterval(state.intervalMs, learn);
   if (learn === null || before === 0) return { ...state, eventAtMs: nowMs };
-  const farOff = state.phase === 'slow_start' || state.servedSinceEvent < learn.doubleAfterSuccesses;
-  const after = learnedInterval(before / (farOff ? FAR_OFF_DECREASE : learn.decrease), learn);
+  const early = isEarly(state, learn, nowMs);
+  const after = learnedInterval(1000 / decreased(state, learn, 1000 / before, early, nowMs), learn);
   return {
     ...state,
     intervalMs: after,
@@ -99,7 +115,8 @@ function throttled(
     pressure: 0,
     servedSinceEvent: 0,
     eventAtMs: nowMs,
-    pauseMeanMs: meanPause(state),
+    // The pauses of a pace far too high say nothing about those to come.
+    pauseMeanMs: early ? 0 : meanPause(state),
     pauseMs: Math.max(0, result.cooldownUntilMs - nowMs),
   };
 }
@@ -111,12 +128,9 @@ function served(state: PaceState, rules: PaceRules, result: PaceResult, nowMs: n
       ? state
       : { ...state, ...brakeOnLatency(state, result.latencyMs) };
   if (!result.current) return braked;
-  const opened = open(braked, result, nowMs);
+  const opened = open(braked, rules, result, nowMs);
   if (learn === null) return opened;
-  const pressure = result.bound
-    ? Math.min(learn.doubleAfterSuccesses, opened.pressure + 1)
-    : Math.max(0, opened.pressure - 1);
-  const next = { ...opened, pressure, servedSinceEvent: opened.servedSinceEvent + 1 };
+  const next = counted(opened, learn, result.bound, nowMs);
   const before = learnedInterval(next.intervalMs, learn);
   const free =
     result.bound &&
@@ -124,31 +138,77 @@ function served(state: PaceState, rules: PaceRules, result: PaceResult, nowMs: n
     before >= givenInterval(next, rules, nowMs) &&
     rampLeftMs(next, rules, nowMs) === 0;
   if (next.phase === 'slow_start') return free ? double(next, learn, before, nowMs) : next;
-  if (!free || pressure * 2 < learn.doubleAfterSuccesses) return next;
+  if (!free || next.pressure * 2 < learn.doubleAfterSuccesses) return next;
   return { ...next, intervalMs: learnedInterval(1000 / climb(next, learn, before), learn) };
+}
+
+function counted(state: PaceState, learn: LearnRules, bound: boolean, nowMs: number): PaceState {
+  // What was sent before the step began comes back one latency later: it says nothing about this step's rate.
+  const ofThisStep = state.phase === 'steady' || nowMs - state.stepAtMs >= state.latencyMs;
+  const more = bound
+    ? Math.min(learn.doubleAfterSuccesses, state.pressure + 1)
+    : Math.max(0, state.pressure - 1);
+  return {
+    ...state,
+    pressure: ofThisStep ? more : state.pressure,
+    servedSinceEvent: state.servedSinceEvent + 1,
+  };
 }
 
 function double(state: PaceState, learn: LearnRules, before: number, nowMs: number): PaceState {
   const stepAtMs = state.stepAtMs === 0 ? nowMs : state.stepAtMs;
-  if (state.pressure < learn.doubleAfterSuccesses || nowMs - stepAtMs < learn.doubleAfterMs) {
+  if (
+    state.pressure < learn.doubleAfterSuccesses ||
+    nowMs - stepAtMs < learn.doubleAfterMs + state.latencyMs
+  ) {
     return { ...state, stepAtMs };
   }
   return { ...state, intervalMs: learnedInterval(before / 2, learn), pressure: 0, stepAtMs: nowMs };
 }
 
+/**
+ * What an event leaves of the rate. Had the pace been near the limit, the climb from the last event would have
+ * taken about the recovery time; an event long before that shows a pace far too high, and then what the host
+ * really gave since the last event is the better guess. Not trusted below half: a pause that overflows the
+ * host's bucket makes it too low.
+ */
+function decreased(state: PaceState, learn: LearnRules, rate: number, early: boolean, nowMs: number): number {
+  if (state.phase === 'slow_start') return rate * FAR_OFF_DECREASE;
+  if (!early) return rate * learn.decrease;
+  const given = (state.servedSinceEvent * 1000) / Math.max(1, nowMs - state.eventAtMs);
+  return Math.max(rate * FAR_OFF_DECREASE, Math.min(rate * learn.decrease, given));
+}
+
+function isEarly(state: PaceState, learn: LearnRules, nowMs: number): boolean {
+  const activeMs = nowMs - state.eventAtMs - state.pauseMs;
+  return activeMs <= state.pauseMs * EARLY_PAUSES && activeMs < recoveryMs(state, learn) * EARLY_SHARE;
+}
+
 /** The rate per second one success later: each success that the pace held back stands for one interval of time. */
 function climb(state: PaceState, learn: LearnRules, intervalMs: number): number {
-  const recoveryMs = Math.max(
-    learn.recoveryLeastMs,
-    Math.min(learn.recoveryMostMs, learn.recoveryPauses * meanPause(state)),
-  );
   const rate = 1000 / intervalMs;
   const ceiling = 1000 / state.ceilingMs;
-  const gain =
-    rate > ceiling * ABOVE_CEILING
-      ? (1 - learn.decrease) * ceiling * ABOVE_CEILING_GAIN
-      : Math.max((1 - learn.decrease) * ceiling, ceiling - 1000 / state.recoverFromMs);
-  return rate + (gain / recoveryMs) * intervalMs;
+  return rate + (gain(state, learn, rate, ceiling) / recoveryMs(state, learn)) * intervalMs;
+}
+
+/** Quick while far below the ceiling, slow near it: time is best spent close under the limit. */
+function gain(state: PaceState, learn: LearnRules, rate: number, ceiling: number): number {
+  const step = (1 - learn.decrease) * ceiling;
+  if (rate > ceiling * ABOVE_CEILING) return step * ABOVE_CEILING_GAIN;
+  if (rate >= ceiling) return step;
+  const from = 1000 / state.recoverFromMs;
+  const span = Math.max(step, ceiling - from);
+  if (span > step * 1.5) return span;
+  return rate < from + span * NEAR_SHARE ? span * FAR_GAIN : span * NEAR_GAIN;
+}
+
+/**
+ * How long the way back to the ceiling takes. At least so long that the pause costs little of it, and that the
+ * one 429 it ends with is one among `RECOVERY_REQUESTS`, however slow the host.
+ */
+function recoveryMs(state: PaceState, learn: LearnRules): number {
+  const wantedMs = Math.max(learn.recoveryPauses * meanPause(state), RECOVERY_REQUESTS * state.ceilingMs);
+  return Math.max(learn.recoveryLeastMs, Math.min(learn.recoveryMostMs, wantedMs));
 }
 
 function meanPause(state: PaceState): number {

@@ -74,9 +74,14 @@ describe('additive increase, multiplicative decrease', () => {
     expect(settlePace(steady, rules, throttled(START + 2_000), START).intervalMs).toBeCloseTo(100 / 0.9, 9);
   });
 
-  test('an event within ten successes of the last one leaves half: the pace is far off', () => {
-    const early = { ...steady, servedSinceEvent: 4 };
-    expect(settlePace(early, rules, throttled(START + 2_000), START).intervalMs).toBe(200);
+  test.each([
+    { why: 'what the host gave in the whole cycle', served: 140, perSecond: 7 },
+    { why: 'no less than half', served: 4, perSecond: 5 },
+    { why: 'no more than 90 %', served: 190, perSecond: 9 },
+  ])('an event soon after the last pause shows a pace far off: it leaves $why', ({ served, perSecond }) => {
+    const early = { ...steady, eventAtMs: START - 20_000, pauseMs: 10_000, servedSinceEvent: served };
+    const after = settlePace(early, rules, throttled(START + 2_000), START);
+    expect(1000 / after.intervalMs).toBeCloseTo(perSecond, 9);
   });
 
   test.each([
@@ -190,13 +195,21 @@ describe('reopening', () => {
     expect(paceOpensAt(scouting, START + 7_000)).toBeLessThanOrEqual(START + 7_000);
   });
 
-  test('when it has come back the rate climbs from a quarter to the whole in the ramp', () => {
-    const reopened = settlePace(scouting, rules, ok, START + 2_300);
-    const full = paceInterval(reopened, rules, START + 12_300);
-    expect(full).toBe(reopened.intervalMs);
-    expect(paceInterval(reopened, rules, START + 2_300)).toBeCloseTo(full * 4, 9);
-    expect(paceInterval(reopened, rules, START + 7_300)).toBeCloseTo(full / 0.625, 9);
-  });
+  test.each([
+    { pauseMs: 2_000, rampMs: 2_300 },
+    { pauseMs: 60_000, rampMs: 10_000 },
+  ])(
+    'after a pause of $pauseMs ms the rate climbs from a quarter to the whole within $rampMs ms',
+    ({ pauseMs, rampMs }) => {
+      const reopenMs = START + pauseMs;
+      const shut = settlePace(steady, rules, throttled(reopenMs), START);
+      const reopened = settlePace(commitPace(shut, rules, reopenMs).state, rules, ok, reopenMs + 300);
+      const intervalAt = (afterMs: number): number => paceInterval(reopened, rules, reopenMs + 300 + afterMs);
+      expect(intervalAt(rampMs)).toBe(reopened.intervalMs);
+      expect(intervalAt(0)).toBeCloseTo(reopened.intervalMs * 4, 9);
+      expect(intervalAt(rampMs / 2)).toBeCloseTo(reopened.intervalMs / 0.625, 9);
+    },
+  );
 
   test('when it is refused the pause is longer, the rate the same: the pace was not tested', () => {
     const refused = settlePace(scouting, rules, throttled(START + 9_000), START + 2_300);

@@ -30,8 +30,11 @@ export interface PaceState {
   readonly reopening: 0 | 1;
   /** While a scout is out, nobody else goes before this instant. */
   readonly scoutUntilMs: number;
-  /** When the host was found open again. 0: never closed. */
+  /** When the host closed, as far as `reopening` is concerned. */
+  readonly closedAtMs: number;
+  /** When the host was found open again, and how long the ramp is that began then. 0: never closed. */
   readonly rampFromMs: number;
+  readonly rampMs: number;
   /** A live RateLimit hint: at most one dispatch per interval until the instant. */
   readonly hintIntervalMs: number;
   readonly hintUntilMs: number;
@@ -59,7 +62,9 @@ export const NEW_PACE: PaceState = {
   nextAtMs: 0,
   reopening: 0,
   scoutUntilMs: 0,
+  closedAtMs: 0,
   rampFromMs: 0,
+  rampMs: 0,
   hintIntervalMs: 0,
   hintUntilMs: 0,
   latencyMs: 0,
@@ -107,10 +112,12 @@ export type PaceLimit =
 export const SHORTEST_INTERVAL_MS = 1;
 
 /**
- * A dispatch that comes late may lend the next one this much, and never more than one interval: lateness of
- * timers and round trips would otherwise cost rate for ever. With it, any second sees at most ceil(pace) + 1.
+ * A dispatch that comes late lends the next one this share of an interval, and never more than `CATCH_UP_MS`:
+ * the lateness of timers and round trips would otherwise cost rate for ever. No more, because a host that
+ * refuses whatever comes closer than its own interval sees every loan.
  */
-export const CATCH_UP_MS = 20;
+const CATCH_UP_SHARE = 0.1;
+const CATCH_UP_MS = 20;
 
 /** How long the others wait for the first request after a cooldown. A slow page must not stop a host. */
 export const SCOUT_MOST_MS = 5_000;
@@ -160,10 +167,9 @@ export function givenInterval(state: PaceState, rules: PaceRules, nowMs: number)
     : rules.paceIntervalMs;
 }
 
-/** Whole milliseconds of the ramp still to go; 0 outside. */
+/** What is left of the ramp; 0 outside. */
 export function rampLeftMs(state: PaceState, rules: PaceRules, nowMs: number): number {
-  if (rules.ramp === null || state.rampFromMs === 0) return 0;
-  return Math.max(0, state.rampFromMs + rules.ramp.durationMs - nowMs);
+  return rules.ramp === null ? 0 : Math.max(0, state.rampFromMs + state.rampMs - nowMs);
 }
 
 /** What the next dispatch is held to: learned pace and brake, given limits, ramp. 0: unlimited. */
@@ -172,7 +178,7 @@ export function paceInterval(state: PaceState, rules: PaceRules, nowMs: number):
   const steadyMs = Math.max(learnedMs, givenInterval(state, rules, nowMs));
   const leftMs = rampLeftMs(state, rules, nowMs);
   if (rules.ramp === null || leftMs === 0) return steadyMs;
-  const done = Math.max(0, 1 - leftMs / rules.ramp.durationMs);
+  const done = Math.max(0, 1 - leftMs / state.rampMs);
   const fraction = rules.ramp.startFraction + (1 - rules.ramp.startFraction) * done;
   return (steadyMs > 0 ? steadyMs : UNPACED_RAMP_INTERVAL_MS) / fraction;
 }
@@ -197,7 +203,7 @@ export function commitPace(state: PaceState, rules: PaceRules, nowMs: number): P
   const intervalMs = paceInterval(state, rules, nowMs);
   const lateMs = nowMs - state.nextAtMs;
   const bound = state.nextAtMs > 0 && intervalMs > 0 && lateMs <= Math.max(intervalMs, CATCH_UP_MS);
-  const fromMs = Math.max(state.nextAtMs, nowMs - Math.min(intervalMs, CATCH_UP_MS));
+  const fromMs = Math.max(state.nextAtMs, nowMs - Math.min(intervalMs * CATCH_UP_SHARE, CATCH_UP_MS));
   const scoutUntilMs = state.reopening === 1 ? nowMs + SCOUT_MOST_MS : 0;
   return { state: { ...state, nextAtMs: fromMs + intervalMs, scoutUntilMs }, bound };
 }

@@ -21,7 +21,7 @@
 
 local PACE_NUMBERS = {
   'intervalMs', 'ceilingMs', 'recoverFromMs', 'pressure', 'servedSinceEvent', 'stepAtMs', 'eventAtMs', 'pauseMs',
-  'pauseMeanMs', 'nextAtMs', 'reopening', 'scoutUntilMs', 'rampFromMs', 'hintIntervalMs', 'hintUntilMs',
+  'pauseMeanMs', 'nextAtMs', 'reopening', 'scoutUntilMs', 'closedAtMs', 'rampFromMs', 'rampMs', 'hintIntervalMs', 'hintUntilMs',
   'latencyMs', 'latencyBaseMs', 'latencySamples', 'brake', 'brakeSamples', 'brakeFromMs',
 }
 
@@ -84,8 +84,8 @@ local function pace_given(pace, rules, now)
 end
 
 local function pace_ramp_left(pace, rules, now)
-  if rules.ramp == nil or pace.rampFromMs == 0 then return 0 end
-  return math.max(0, pace.rampFromMs + rules.ramp.durationMs - now)
+  if rules.ramp == nil then return 0 end
+  return math.max(0, pace.rampFromMs + pace.rampMs - now)
 end
 
 local function pace_interval(pace, rules, now)
@@ -93,7 +93,7 @@ local function pace_interval(pace, rules, now)
   local steady = math.max(learned, pace_given(pace, rules, now))
   local left = pace_ramp_left(pace, rules, now)
   if rules.ramp == nil or left == 0 then return steady end
-  local done = math.max(0, 1 - left / rules.ramp.durationMs)
+  local done = math.max(0, 1 - left / pace.rampMs)
   local fraction = rules.ramp.startFraction + (1 - rules.ramp.startFraction) * done
   return (steady > 0 and steady or 100) / fraction
 end
@@ -107,7 +107,7 @@ local function pace_commit(pace, rules, now)
   local interval = pace_interval(pace, rules, now)
   local late = now - pace.nextAtMs
   local bound = pace.nextAtMs > 0 and interval > 0 and late <= math.max(interval, 20)
-  pace.nextAtMs = math.max(pace.nextAtMs, now - math.min(interval, 20)) + interval
+  pace.nextAtMs = math.max(pace.nextAtMs, now - math.min(interval * 0.1, 20)) + interval
   pace.scoutUntilMs = pace.reopening == 1 and now + 5000 or 0
   return bound and 1 or 0
 end
@@ -128,6 +128,23 @@ local function pace_mean_pause(pace)
   return (pace.pauseMeanMs + pace.pauseMs) / 2
 end
 
+local function pace_recovery(pace, learn)
+  local wanted = math.max(learn.recoveryPauses * pace_mean_pause(pace), 100 * pace.ceilingMs)
+  return math.max(learn.recoveryLeastMs, math.min(learn.recoveryMostMs, wanted))
+end
+
+local function pace_is_early(pace, learn, now)
+  local active = now - pace.eventAtMs - pace.pauseMs
+  return active <= pace.pauseMs * 2 and active < pace_recovery(pace, learn) * 0.25
+end
+
+local function pace_decreased(pace, learn, rate, early, now)
+  if pace.phase == 'slow_start' then return rate * 0.5 end
+  if not early then return rate * learn.decrease end
+  local given = (pace.servedSinceEvent * 1000) / math.max(1, now - pace.eventAtMs)
+  return math.max(rate * 0.5, math.min(rate * learn.decrease, given))
+end
+
 local function pace_throttled(pace, scouting, learn, result, now)
   if not result.current or scouting then
     if pace.eventAtMs ~= 0 then pace.pauseMs = math.max(pace.pauseMs, result.cooldownUntilMs - pace.eventAtMs) end
@@ -138,9 +155,9 @@ local function pace_throttled(pace, scouting, learn, result, now)
     pace.eventAtMs = now
     return
   end
-  local far = pace.phase == 'slow_start' or pace.servedSinceEvent < learn.doubleAfterSuccesses
-  local after = pace_learned(before / (far and 0.5 or learn.decrease), learn)
-  pace.pauseMeanMs = pace_mean_pause(pace)
+  local early = pace_is_early(pace, learn, now)
+  local after = pace_learned(1000 / pace_decreased(pace, learn, 1000 / before, early, now), learn)
+  pace.pauseMeanMs = early and 0 or pace_mean_pause(pace)
   pace.pauseMs = math.max(0, result.cooldownUntilMs - now)
   pace.intervalMs = after
   pace.phase = 'steady'
@@ -180,17 +197,18 @@ local function pace_latency(pace, latencyMs)
   pace.brakeFromMs = peak
 end
 
-local function pace_open(pace, result, now)
+local function pace_open(pace, rules, result, now)
   if pace.reopening == 0 or result.cooldownUntilMs > now then return end
   pace.reopening = 0
   pace.scoutUntilMs = 0
   pace.rampFromMs = now
+  pace.rampMs = rules.ramp == nil and 0 or math.min(rules.ramp.durationMs, now - pace.closedAtMs)
   pace.nextAtMs = math.max(pace.nextAtMs, now)
 end
 
 local function pace_double(pace, learn, before, now)
   local step = pace.stepAtMs == 0 and now or pace.stepAtMs
-  if pace.pressure < learn.doubleAfterSuccesses or now - step < learn.doubleAfterMs then
+  if pace.pressure < learn.doubleAfterSuccesses or now - step < learn.doubleAfterMs + pace.latencyMs then
     pace.stepAtMs = step
     return
   end
@@ -199,32 +217,40 @@ local function pace_double(pace, learn, before, now)
   pace.stepAtMs = now
 end
 
+local function pace_gain(pace, learn, rate, ceiling)
+  local step = (1 - learn.decrease) * ceiling
+  if rate > ceiling * 1.1 then return step * 4 end
+  if rate >= ceiling then return step end
+  local from = 1000 / pace.recoverFromMs
+  local span = math.max(step, ceiling - from)
+  if span > step * 1.5 then return span end
+  if rate < from + span * 0.8 then return span * 4 end
+  return span * 0.25
+end
+
 local function pace_climb(pace, learn, intervalMs)
-  local recovery = math.max(learn.recoveryLeastMs,
-    math.min(learn.recoveryMostMs, learn.recoveryPauses * pace_mean_pause(pace)))
   local rate = 1000 / intervalMs
   local ceiling = 1000 / pace.ceilingMs
-  local gain
-  if rate > ceiling * 1.1 then
-    gain = (1 - learn.decrease) * ceiling * 4
+  return rate + (pace_gain(pace, learn, rate, ceiling) / pace_recovery(pace, learn)) * intervalMs
+end
+
+local function pace_count(pace, learn, bound, now)
+  pace.servedSinceEvent = pace.servedSinceEvent + 1
+  if pace.phase ~= 'steady' and now - pace.stepAtMs < pace.latencyMs then return end
+  if bound then
+    pace.pressure = math.min(learn.doubleAfterSuccesses, pace.pressure + 1)
   else
-    gain = math.max((1 - learn.decrease) * ceiling, ceiling - 1000 / pace.recoverFromMs)
+    pace.pressure = math.max(0, pace.pressure - 1)
   end
-  return rate + (gain / recovery) * intervalMs
 end
 
 local function pace_served(pace, rules, result, now)
   local learn = rules.learn
   if learn ~= nil and result.latencyMs > 0 then pace_latency(pace, result.latencyMs) end
   if not result.current then return end
-  pace_open(pace, result, now)
+  pace_open(pace, rules, result, now)
   if learn == nil then return end
-  if result.bound then
-    pace.pressure = math.min(learn.doubleAfterSuccesses, pace.pressure + 1)
-  else
-    pace.pressure = math.max(0, pace.pressure - 1)
-  end
-  pace.servedSinceEvent = pace.servedSinceEvent + 1
+  pace_count(pace, learn, result.bound, now)
   local before = pace_learned(pace.intervalMs, learn)
   local free = result.bound and pace.brake == 1 and before >= pace_given(pace, rules, now)
     and pace_ramp_left(pace, rules, now) == 0
@@ -241,6 +267,7 @@ local function pace_settle(pace, rules, result, now)
   pace_take_hint(pace, result, now)
   if result.cooldownUntilMs > now then
     pace.nextAtMs = math.max(pace.nextAtMs, result.cooldownUntilMs)
+    if not scouting then pace.closedAtMs = now end
     pace.reopening = 1
     pace.scoutUntilMs = 0
   end
@@ -249,7 +276,7 @@ local function pace_settle(pace, rules, result, now)
   elseif result.outcome == 'served' or result.outcome == 'permanent' then
     pace_served(pace, rules, result, now)
   elseif result.current and result.outcome == 'blocked' then
-    pace_open(pace, result, now)
+    pace_open(pace, rules, result, now)
   elseif result.current then
     pace.scoutUntilMs = 0
   end
