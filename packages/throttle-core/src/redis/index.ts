@@ -1,7 +1,11 @@
 export { connectGate, gateReady } from './connection.ts';
 export type { GateConnectionOptions } from './connection.ts';
+export { followPolicy } from './follow-policy.ts';
+export type { FollowPolicyOptions, PolicyFollower, PolicyInForce, RefusedPolicy } from './follow-policy.ts';
 export { GateUnavailable } from './gate-unavailable.ts';
 export { keyNames } from './key-names.ts';
 export type { KeyNames } from './key-names.ts';
 export { createRedisGate } from './redis-gate.ts';
 export type { RedisGateOptions } from './redis-gate.ts';
+export { publishPolicy, readStoredPolicy } from './policy-store.ts';
+export type { PublishPolicyReply, PublishPolicyRequest, StoredPolicy } from './policy-store.ts';

@@ -14,6 +14,9 @@ export interface KeyNames {
   readonly hosts: string;
   readonly batches: string;
   readonly sequence: string;
+  readonly policy: string;
+  /** Pub/sub channel, not a key: says that a new policy version is there. */
+  readonly policyChannel: string;
   job(job: JobId): string;
   trail(job: JobId): string;
   batch(batch: BatchId): string;
@@ -49,6 +52,8 @@ export function keyNames(tag: string): KeyNames {
     hosts: `${prefix}:hosts`,
     batches: `${prefix}:batches`,
     sequence: `${prefix}:sequence`,
+    policy: `${prefix}:policy`,
+    policyChannel: `${prefix}:policy:changed`,
     job: (job) => `${prefix}:job:${job}`,
     trail: (job) => `${prefix}:trail:${job}`,
     batch: (batch) => `${prefix}:batch:${batch}`,
