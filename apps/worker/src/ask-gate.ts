@@ -1,5 +1,6 @@
 import type { AdmitReply, AdmitRequest } from '@holdoff/throttle-core';
 import type { Attempt, Target } from './attempt.ts';
+import { ADMISSION_REPEATS, repeatGateCall } from './repeat-gate-call.ts';
 
 /** A gate that keeps saying "soon" is not worth a seat for longer than this many short waits. */
 const INLINE_WAITS_MAX = 20;
@@ -18,9 +19,10 @@ export async function askGate(
   purpose: AdmitRequest['purpose'],
 ): Promise<Answer> {
   const { gate, monotonicMs, sleep, events } = attempt.parts;
+  const { signal } = attempt.delivery;
   for (let waits = 0; ; waits += 1) {
     const askedAtMonotonicMs = monotonicMs();
-    const reply = await gate.admit({
+    const request: AdmitRequest = {
       job: attempt.delivery.job,
       host: target.scope.host,
       batch: attempt.batch,
@@ -29,11 +31,16 @@ export async function askGate(
       purpose,
       attemptsMax: target.scope.policy.attempts.totalMax ?? 0,
       rules: target.scope.rules,
-    });
+    };
+    const reply = await repeatGateCall(
+      () => gate.admit(request),
+      ADMISSION_REPEATS,
+      (ms) => sleep(ms, signal),
+    );
     if (reply.kind === 'admitted') return { ...reply, askedAtMonotonicMs };
     if (reply.kind === 'wait') events.waited({ cause: reply.cause, inline: reply.inline });
     if (reply.kind !== 'wait' || !reply.inline || waits >= INLINE_WAITS_MAX) return reply;
-    await sleep(Math.max(1, reply.untilMs - reply.nowMs), attempt.delivery.signal);
-    if (attempt.delivery.signal.aborted) return reply;
+    await sleep(Math.max(1, reply.untilMs - reply.nowMs), signal);
+    if (signal.aborted) return reply;
   }
 }

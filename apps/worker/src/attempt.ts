@@ -2,9 +2,8 @@ import type { BatchId, Gate, HostKey, HostRules, JobId, Policy, StopReason } fro
 import type { FieldFault, UrlJob } from '@holdoff/url-job';
 import type { Disposition } from './apply-decision.ts';
 import type { Admitted } from './ask-gate.ts';
-import type { Hints } from './decide-step.ts';
 import type { EndedUrl } from './deliver-result.ts';
-import type { FetchPage, PageExchange } from './fetch-page.ts';
+import type { FetchPage } from './fetch-page.ts';
 import type { HopPosition } from './redirect/next-hop.ts';
 
 /** One pick-up of a queue job by this worker. */
@@ -40,17 +39,11 @@ export interface Refusal {
 /** What an attempt needs from the process around it. */
 export interface WorkerParts {
   readonly gate: Gate;
-  readonly workerId: string;
   readonly scopeOf: (url: string) => Scope;
   readonly fetchPage: FetchPage;
   /** Judges a URL before permission is asked: form, address, method. null: nothing against it. */
   readonly refuseUrl: (url: string, policy: Policy) => Refusal | null;
-  readonly requestHeaders: (
-    job: UrlJob,
-    target: Target,
-    admitted: Admitted,
-  ) => Readonly<Record<string, string>>;
-  readonly readHints: (exchange: PageExchange, receivedAtMs: number, scope: Scope) => Hints;
+  readonly requestHeaders: (attempt: Attempt, admitted: Admitted) => Readonly<Record<string, string>>;
   /** A payload that no producer of ours wrote: kept aside with the reason, ended, never fetched. */
   readonly refusePayload: (delivery: Delivery, fault: FieldFault) => Promise<Disposition>;
   /** Hands a result to every sink; rejects with `DeliveryFault`. */

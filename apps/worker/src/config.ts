@@ -77,6 +77,12 @@ const schema = z.object({
     .max(60_000)
     .default(1_000)
     .describe("Difference to Redis' clock at which this worker pauses, ms"),
+  TRACE_HEADERS: z
+    .enum(['on', 'off'])
+    .default('off')
+    .describe(
+      'Send x-holdoff-job, -attempt and -admitted-at along, for an origin of your own that checks the fleet',
+    ),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
@@ -94,4 +100,12 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Worker
   if (parsed.success) return Object.freeze(parsed.data);
   const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
   throw new Error(`bad configuration: ${faults.join('; ')}`);
+}
+
+/** The entries of a comma-separated setting. */
+export function listOf(setting: string): string[] {
+  return setting
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
 }

@@ -3,8 +3,8 @@ import {
   type JobFacts,
   type Plan,
   planRetry,
-  type RateLimitHint,
-  type ServerWait,
+  readServerWait,
+  type ServerHints,
   type StopReason,
 } from '@holdoff/throttle-core';
 import type { UrlJob } from '@holdoff/url-job';
@@ -12,12 +12,6 @@ import type { Admitted } from './ask-gate.ts';
 import type { Attempt, Scope, Target } from './attempt.ts';
 import type { PageExchange } from './fetch-page.ts';
 import { type HopPosition, nextHop } from './redirect/next-hop.ts';
-
-/** What the answer said about waiting: the wait itself, and a RateLimit hint for the fleet. */
-export interface Hints {
-  readonly wait: ServerWait;
-  readonly rateLimit: RateLimitHint | null;
-}
 
 /** What comes after one exchange. */
 export type Step =
@@ -31,7 +25,7 @@ export interface Answered {
   readonly target: Target;
   readonly admitted: Admitted;
   readonly exchange: PageExchange;
-  readonly hints: Hints;
+  readonly hints: ServerHints;
   readonly step: Step;
 }
 
@@ -40,7 +34,7 @@ export interface StepInput {
   readonly scope: Scope;
   readonly facts: JobFacts;
   readonly exchange: PageExchange;
-  readonly hints: Hints;
+  readonly hints: ServerHints;
   /** The redirect target, resolved and checked; null: not a redirect. */
   readonly next: HopPosition | null;
   readonly draw01: number;
@@ -55,12 +49,13 @@ export function answerOf(
   admitted: Admitted,
   exchange: PageExchange,
 ): Answered {
-  const { monotonicMs, random01, readHints } = attempt.parts;
+  const { monotonicMs, random01 } = attempt.parts;
   // The admission cannot be later than the question plus what has passed since: an instant made from it is on
   // the gate's clock, never too early, and this machine's wall clock does not matter.
   const nowMs = admitted.admittedAtMs + (monotonicMs() - admitted.askedAtMonotonicMs);
   const receivedAtMs = nowMs - Math.max(0, exchange.durationMs - exchange.latencyMs);
-  const hints = readHints(exchange, receivedAtMs, target.scope);
+  const { status, headers } = exchange;
+  const hints = readServerWait({ status, headers, receivedAtMs }, target.scope.policy.retryAfter);
   const verdict =
     exchange.redirectTo === null
       ? null
@@ -114,7 +109,12 @@ export function decideStep(input: StepInput): Step {
 }
 
 /** One bounded line for the decision trail: what was seen, what was concluded, under which policy. */
-export function evidenceOf(exchange: PageExchange, hints: Hints, plan: Plan, policyVersion: number): string {
+export function evidenceOf(
+  exchange: PageExchange,
+  hints: ServerHints,
+  plan: Plan,
+  policyVersion: number,
+): string {
   const wait =
     hints.wait.kind === 'delay'
       ? `${hints.wait.source}: ${hints.wait.seconds} s`

@@ -1,14 +1,14 @@
 /** Tries a write every `everyMs` after a delivery fault until one succeeds, then says so. */
 export class DeliveryProbe {
   readonly #probe: () => Promise<void>;
-  readonly #onFault: (detail: string) => void;
+  readonly #onFault: () => void;
   readonly #onHealed: () => void;
   readonly #everyMs: number;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: {
     readonly probe: () => Promise<void>;
-    readonly onFault: (detail: string) => void;
+    readonly onFault: () => void;
     readonly onHealed: () => void;
     readonly everyMs: number;
   }) {
@@ -18,8 +18,8 @@ export class DeliveryProbe {
     this.#everyMs = options.everyMs;
   }
 
-  fault(detail: string): void {
-    this.#onFault(detail);
+  fault(): void {
+    this.#onFault();
     this.#timer ??= setInterval(() => void this.#try(), this.#everyMs);
   }
 

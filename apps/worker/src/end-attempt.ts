@@ -11,12 +11,14 @@ import type { Disposition } from './apply-decision.ts';
 import type { Attempt } from './attempt.ts';
 import { type Answered, evidenceOf } from './decide-step.ts';
 import { DeliveryFault, type EndedUrl } from './deliver-result.ts';
+import { repeatGateCall, SETTLEMENT_REPEATS } from './repeat-gate-call.ts';
 import type { HopPosition } from './redirect/next-hop.ts';
 
 /** How long a job waits that could not be handed over or settled for a fault of ours. */
 const LOCAL_FAULT_PAUSE_MS = 5_000;
 
 const NO_BODY = new Uint8Array(0);
+const NEVER = new AbortController().signal;
 
 /**
  * Ends an attempt: hands the result over, then settles, so that a crash between the two repeats the URL and
@@ -102,7 +104,7 @@ async function giveBack(attempt: Attempt, answered: Answered): Promise<Dispositi
 
 async function settle(attempt: Attempt, answered: Answered, jobEffect: JobEffect): Promise<SettleReply> {
   const { admitted, exchange, hints, step, target } = answered;
-  const { gate, call, lookWithin, events } = attempt.parts;
+  const { gate, call, lookWithin, events, sleep } = attempt.parts;
   const request: SettleRequest = {
     job: attempt.delivery.job,
     host: target.scope.host,
@@ -118,7 +120,12 @@ async function settle(attempt: Attempt, answered: Answered, jobEffect: JobEffect
     latencyMs: Math.round(exchange.latencyMs),
     evidence: evidenceOf(exchange, hints, step.plan, target.scope.policyVersion),
   };
-  const reply = await gate.settle(request);
+  // Not with the delivery's signal: what was sent is settled, whatever ended the attempt.
+  const reply = await repeatGateCall(
+    () => gate.settle(request),
+    SETTLEMENT_REPEATS,
+    (ms) => sleep(ms, NEVER),
+  );
   call(reply.call);
   if (reply.lookAtMs !== null) lookWithin(reply.lookAtMs - reply.nowMs);
   events.attempt({

@@ -31,7 +31,7 @@ export async function handleUrlJob(delivery: Delivery, parts: WorkerParts): Prom
     const exchange = await parts.fetchPage({
       url: target.url,
       method: read.value.method,
-      headers: parts.requestHeaders(read.value, target, answer),
+      headers: parts.requestHeaders(attempt, answer),
       body: target.scope.policy.body,
       budgetMs: budgetLeft(target, startedAtMs, answer.askedAtMonotonicMs, parts),
       signal: delivery.signal,

@@ -1,1 +1,11 @@
-export const main = undefined;
+#!/usr/bin/env node
+import { startWorker } from './start-worker.ts';
+import { readConfig } from './config.ts';
+
+try {
+  await startWorker(readConfig());
+} catch (error) {
+  // The logger may not exist yet: one line that says what is wrong, and an exit code that is not zero.
+  process.stderr.write(`holdoff worker: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}

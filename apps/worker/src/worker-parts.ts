@@ -1,0 +1,52 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { JobId, WheelTimer } from '@holdoff/throttle-core';
+import type { AttemptEvents, WorkerParts } from './attempt.ts';
+import type { PageFetcher } from './create-fetch-page.ts';
+import { deliverResult, type Sink } from './deliver-result.ts';
+import { checkUrl } from './guard/check-url.ts';
+import type { PolicyView } from './policy-view.ts';
+import { refusePayload } from './refuse-payload.ts';
+import type { Stores } from './stores.ts';
+
+export interface PartsInput {
+  readonly stores: Stores;
+  readonly policy: PolicyView;
+  readonly fetcher: PageFetcher;
+  readonly sinks: readonly Sink[];
+  readonly events: AttemptEvents;
+  readonly call: (jobs: readonly JobId[]) => Promise<void>;
+  readonly wheel: Pick<WheelTimer, 'lookWithin'>;
+  /** Sends job id, attempt and admission instant along, for origins that check us in tests. */
+  readonly traceHeaders: boolean;
+}
+
+/** Puts together what a delivery needs. */
+export function createWorkerParts(input: PartsInput): WorkerParts {
+  const { stores, policy, fetcher, sinks, events, call, wheel } = input;
+  return {
+    gate: stores.gate,
+    scopeOf: (url) => policy.scopeOf(url),
+    fetchPage: fetcher.fetchPage,
+    refuseUrl(url) {
+      const verdict = checkUrl(url, fetcher.guard);
+      return verdict.kind === 'ok' ? null : { reason: verdict.stop, detail: verdict.detail };
+    },
+    requestHeaders: ({ delivery }, admitted) =>
+      input.traceHeaders
+        ? {
+            'x-holdoff-job': delivery.job,
+            'x-holdoff-attempt': String(admitted.attempt),
+            'x-holdoff-admitted-at': String(admitted.admittedAtMs),
+          }
+        : {},
+    refusePayload: (delivery, fault) => refusePayload(delivery, fault, stores),
+    deliver: (ended, body) => deliverResult(sinks, ended, body),
+    call: (jobs) => void call(jobs),
+    lookWithin: (delayMs) => wheel.lookWithin(delayMs),
+    events,
+    random01: Math.random,
+    monotonicMs: () => performance.now(),
+    sleep: (waitMs, signal) => delay(waitMs, undefined, { signal }).catch(() => undefined),
+  };
+}
