@@ -46,8 +46,7 @@ export type WaitForm =
   | 'epoch_seconds'
   | 'epoch_milliseconds'
   | 'go_duration'
-  | 'rate_limit_window'
-  | 'rate_limit_reset';
+  | 'rate_limit_window';
 
 /** What the seconds are counted from: a span says so itself; an instant is compared with the later-ending clock. */
 export type WaitBasis = 'span' | 'receipt' | 'date_header';
