@@ -271,6 +271,11 @@ const schema = z.strictObject({
     .default(1),
   /** 0: a free one. */
   port: z.number().int().min(0).max(65_535).default(0),
+  /**
+   * One address for all hosts, told apart by the Host header, in place of a loopback address each: `0.0.0.0` in a
+   * container, where other containers reach it by the names of its hosts.
+   */
+  listen: z.ipv4().optional(),
   /** On 127.0.0.1; 0: a free one. */
   adminPort: z.number().int().min(0).max(65_535).default(0),
   log: z
@@ -301,6 +306,12 @@ export function parseDescription(input: unknown): OriginDescription {
     names.add(name);
   }
   for (const host of hosts) checkTargets(host.rules, names, host.name);
+  const placed = hosts.find((host) => host.address !== undefined);
+  if (parsed.data.listen !== undefined && placed !== undefined) {
+    throw new Error(
+      `bad origin description: listen puts all hosts on one address, but ${placed.name} has its own`,
+    );
+  }
   return { ...parsed.data, hosts };
 }
 

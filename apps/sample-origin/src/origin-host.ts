@@ -8,6 +8,7 @@ import { type Page, buildPage } from './answers/page.ts';
 /** One host of the origin: what it was told to be, and what has happened to it. */
 export class OriginHost {
   readonly description: HostDescription;
+  /** Where clients reach it: an IP address, or its own name when all hosts share one address. */
   readonly address: string;
   readonly url: string;
   readonly page: Page;

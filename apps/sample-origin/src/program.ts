@@ -17,6 +17,7 @@ interface Options {
   readonly file?: string;
   readonly port?: number;
   readonly adminPort?: number;
+  readonly listen?: string;
   readonly logFile?: string;
   readonly json: boolean;
 }
@@ -33,6 +34,10 @@ export function buildProgram(surroundings: ProgramSurroundings): Command {
     )
     .option('-f, --file <path>', 'an origin description, JSON or YAML')
     .option('-p, --port <number>', 'port of all hosts; 0: any free one', portNumber)
+    .option(
+      '-l, --listen <address>',
+      'one address for all hosts, told apart by the Host header (for containers)',
+    )
     .option('--admin-port <number>', 'port of /stats, /log, /hosts, /reset, /rules on 127.0.0.1', portNumber)
     .option('--log-file <path>', 'append one JSON line per request')
     .option('--json', 'one JSON line when ready and one at the end, nothing else', false)
@@ -54,6 +59,7 @@ async function describe(options: Options): Promise<OriginDescriptionInput> {
   return {
     ...checked,
     ...(options.port === undefined ? {} : { port: options.port }),
+    ...(options.listen === undefined ? {} : { listen: options.listen }),
     ...(options.adminPort === undefined ? {} : { adminPort: options.adminPort }),
     ...(options.logFile === undefined ? {} : { log: { ...checked.log, file: options.logFile } }),
   };

@@ -1,8 +1,9 @@
 import type { HostDescription } from './description.ts';
 import type { Site } from './listen.ts';
 
-/** Hosts without an address get the next free one of 127.77.0.0/16; the last octet never is 0 or 255. */
-export function sitesOf(hosts: readonly HostDescription[]): readonly Site[] {
+/** All hosts on `listen` when it is given. Otherwise hosts without an address get the next free one of 127.77.0.0/16; the last octet never is 0 or 255. */
+export function sitesOf(hosts: readonly HostDescription[], listen?: string): readonly Site[] {
+  if (listen !== undefined) return [{ address: listen, hosts }];
   const taken = new Set(hosts.map((host) => host.address));
   const sites = new Map<string, HostDescription[]>();
   let next = 0;

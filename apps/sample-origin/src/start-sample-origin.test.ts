@@ -48,6 +48,30 @@ const statsOf = (name = 'h') => {
   return found;
 };
 
+test('with listen all hosts share one address, are told apart by name, and know themselves by it', async () => {
+  const { hosts, port } = await start({
+    listen: '127.77.9.9',
+    hosts: [
+      { name: 'slow.demo', rules: [{ answer: { kind: 'redirect', toHost: 'free.demo' } }] },
+      { name: 'free.demo' },
+    ],
+  });
+  expect([...hosts.values()]).toEqual([`http://slow.demo:${port}`, `http://free.demo:${port}`]);
+  const ask = (host: string): Promise<Got> => get(`http://127.77.9.9:${port}/`, { headers: { host } });
+  expect((await ask('slow.demo')).headers['location']).toEqual([
+    expect.stringContaining(`http://free.demo:${port}`),
+  ]);
+  expect((await ask('FREE.demo:80')).status).toBe(200);
+  expect((await ask('elsewhere')).status).toBe(421);
+  expect([statsOf('slow.demo').requests, statsOf('free.demo').requests]).toEqual([1, 1]);
+});
+
+test('listen and an address of one host contradict each other', async () => {
+  await expect(start({ listen: '127.0.0.1', hosts: [{ name: 'a', address: '127.0.0.2' }] })).rejects.toThrow(
+    'bad origin description: listen puts all hosts on one address, but a has its own',
+  );
+});
+
 test('each host listens on a loopback address of its own and on the same port', async () => {
   const { hosts, port } = await start({ hosts: [{ name: 'a', count: 3 }, { name: 'b' }] });
   expect([...hosts]).toEqual([

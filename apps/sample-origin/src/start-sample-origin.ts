@@ -41,7 +41,7 @@ export async function startSampleOrigin(input: OriginDescriptionInput): Promise<
   const anchorMs = Date.now() - performance.now();
   const nowMs = (): number => anchorMs + performance.now();
 
-  const sites = sitesOf(description.hosts);
+  const sites = sitesOf(description.hosts, description.listen);
   const file = description.log.file === undefined ? null : await LogFile.open(description.log.file);
   const { servers, port } = await listenEverywhere(sites, description.port, description.connectionsMax);
   const hosts = new Map<string, OriginHost>();
@@ -61,7 +61,12 @@ export async function startSampleOrigin(input: OriginDescriptionInput): Promise<
   };
   for (const [at, site] of sites.entries()) {
     const here = site.hosts.map((host) => {
-      const place = { address: site.address, port, noticeMs: description.noticeMs, nowMs: nowMs() };
+      const place = {
+        address: description.listen === undefined ? site.address : host.name,
+        port,
+        noticeMs: description.noticeMs,
+        nowMs: nowMs(),
+      };
       return new OriginHost(host, place);
     });
     for (const host of here) hosts.set(host.description.name, host);
