@@ -11,9 +11,9 @@ export interface RawServer {
   /** Connections open now. */
   readonly open: () => number;
   /** The first lines of all requests seen, in order. */
-  readonly requestLines: readonly string[];
+  readonly requestLines: string[];
   /** Whole heads of all requests seen. */
-  readonly heads: readonly string[];
+  readonly heads: string[];
   close(): Promise<void>;
 }
 

@@ -1,0 +1,177 @@
+import type { Redis } from 'ioredis';
+import type { PageExchange, PageRequest } from '../fetch-page.ts';
+import type { WorkerKeys } from '../worker-keys.ts';
+import { decodeRecord, readRobots, type RobotsRecord } from './robots-record.ts';
+import { isAllowed, ROBOTS_BYTES_MAX } from './robots-rules.ts';
+
+/** The owner's permission to ignore robots.txt, written in the policy with a reason and an end. */
+export interface RobotsOverride {
+  readonly reason: string;
+  /** From then on robots.txt is obeyed again. */
+  readonly untilMs: number;
+}
+
+export type RobotsVerdict =
+  | {
+      readonly kind: 'allowed';
+      readonly crawlDelaySeconds: number | null;
+      readonly by: 'rules' | 'absent' | 'override';
+    }
+  | { readonly kind: 'disallowed' }
+  /** Nobody can say yet: the job waits, nothing is sent. */
+  | { readonly kind: 'later'; readonly retryInMs: number; readonly detail: string }
+  /** Somebody of the fleet is asking for it right now. */
+  | { readonly kind: 'pending'; readonly retryInMs: number }
+  /** Ask the gate (purpose `robots`), fetch this and tell `learn`. */
+  | { readonly kind: 'fetch'; readonly ask: RobotsAsk };
+
+/** One request for a robots.txt, or for the target of its redirect. */
+export interface RobotsAsk {
+  /** Whose robots.txt it is, whatever the redirects. */
+  readonly origin: string;
+  readonly url: string;
+  readonly hops: number;
+}
+
+export interface RobotsBookOptions {
+  readonly redis: Pick<Redis, 'get' | 'set' | 'del'>;
+  readonly keys: WorkerKeys;
+  /** The name robots.txt files know us by. */
+  readonly productToken: string;
+  /** How long rules are used; RFC 9309 §2.4 says 24 h at most. */
+  readonly keepMs: number;
+  /** How long an unreachable robots.txt stops its origin before it is asked for again. */
+  readonly retryMs: number;
+  /** Longest time one worker may take to fetch one. */
+  readonly claimMs: number;
+  readonly monotonicMs: () => number;
+}
+
+export const ROBOTS_DEFAULTS = {
+  productToken: 'Holdoff',
+  keepMs: 86_400_000,
+  retryMs: 600_000,
+  claimMs: 45_000,
+} as const;
+
+/** Rules used from this process's memory before Redis is asked again. */
+const MEMORY_MS = 60_000;
+const MEMORY_ORIGINS_MAX = 500;
+const PENDING_RETRY_MS = 500;
+
+/** What the fleet knows of robots.txt files, one per origin. Fetches nothing itself: requests go through the gate. */
+export class RobotsBook {
+  readonly #options: RobotsBookOptions;
+  readonly #memory = new Map<string, { readonly record: RobotsRecord; readonly untilMs: number }>();
+
+  constructor(options: RobotsBookOptions) {
+    if (options.keepMs > 86_400_000) throw new Error('robots.txt may be kept for 24 hours at most');
+    this.#options = options;
+  }
+
+  /** May this URL be fetched? `worker`: who asks, for the claim. `nowMs`: the gate's clock, for the override. */
+  async check(
+    url: string,
+    override: RobotsOverride | null,
+    nowMs: number,
+    worker: string,
+  ): Promise<RobotsVerdict> {
+    if (override !== null && nowMs < override.untilMs) {
+      return { kind: 'allowed', crawlDelaySeconds: null, by: 'override' };
+    }
+    const target = new URL(url);
+    const known = await this.#recall(target.origin);
+    if (known === undefined) return this.#claim(target.origin, worker);
+    switch (known.kind) {
+      case 'absent':
+        return { kind: 'allowed', crawlDelaySeconds: null, by: 'absent' };
+      case 'rules':
+        return isAllowed(known.rules, target)
+          ? { kind: 'allowed', crawlDelaySeconds: known.crawlDelaySeconds, by: 'rules' }
+          : { kind: 'disallowed' };
+      case 'unreachable':
+        return { kind: 'later', retryInMs: this.#options.retryMs, detail: known.detail };
+    }
+  }
+
+  /**
+   * Takes the answer to an `ask`. The reply is the next request (a redirect, which passes the gate of its own
+   * host), or null: `check` now knows, or will ask anew.
+   */
+  async learn(ask: RobotsAsk, exchange: PageExchange): Promise<RobotsAsk | null> {
+    const { redis, keys, productToken, keepMs, retryMs } = this.#options;
+    const reading = readRobots(exchange, ask.hops, productToken);
+    switch (reading.kind) {
+      case 'hop':
+        return { origin: ask.origin, url: reading.url, hops: ask.hops + 1 };
+      case 'record': {
+        const keptMs = reading.record.kind === 'unreachable' ? retryMs : keepMs;
+        await redis.set(keys.robots(ask.origin), JSON.stringify(reading.record), 'PX', keptMs);
+        this.#remember(ask.origin, reading.record, keptMs);
+        break;
+      }
+      case 'same_fate':
+        // For this worker and this moment only: the page is asked for and ends for the same reason.
+        this.#remember(ask.origin, { kind: 'absent', status: 0 }, PENDING_RETRY_MS);
+        break;
+      case 'unknown':
+        break;
+    }
+    await this.giveUp(ask);
+    return null;
+  }
+
+  /** The gate let no robots request through now: somebody else may try. */
+  async giveUp(ask: RobotsAsk): Promise<void> {
+    await this.#options.redis.del(this.#options.keys.robotsClaim(ask.origin));
+  }
+
+  async #recall(origin: string): Promise<RobotsRecord | undefined> {
+    const remembered = this.#memory.get(origin);
+    if (remembered !== undefined && this.#options.monotonicMs() < remembered.untilMs)
+      return remembered.record;
+    this.#memory.delete(origin);
+    const text = await this.#options.redis.get(this.#options.keys.robots(origin));
+    const record = text === null ? undefined : decodeRecord(text);
+    if (record !== undefined && record.kind !== 'unreachable') this.#remember(origin, record, MEMORY_MS);
+    return record;
+  }
+
+  async #claim(origin: string, worker: string): Promise<RobotsVerdict> {
+    const { redis, keys, claimMs } = this.#options;
+    const claimed = await redis.set(keys.robotsClaim(origin), worker, 'PX', claimMs, 'NX');
+    if (claimed === null) return { kind: 'pending', retryInMs: PENDING_RETRY_MS };
+    return { kind: 'fetch', ask: { origin, url: `${origin}/robots.txt`, hops: 0 } };
+  }
+
+  #remember(origin: string, record: RobotsRecord, keptMs: number): void {
+    if (record.kind === 'unreachable') return;
+    this.#memory.delete(origin);
+    this.#memory.set(origin, { record, untilMs: this.#options.monotonicMs() + Math.min(keptMs, MEMORY_MS) });
+    for (const oldest of this.#memory.keys()) {
+      if (this.#memory.size <= MEMORY_ORIGINS_MAX) break;
+      this.#memory.delete(oldest);
+    }
+  }
+}
+
+/** The request for a robots.txt: any content type, the first 500 KiB, whatever the policy says of pages. */
+export function robotsRequest(
+  ask: RobotsAsk,
+  page: Pick<PageRequest, 'body' | 'budgetMs' | 'signal'>,
+): PageRequest {
+  return {
+    url: ask.url,
+    method: 'GET',
+    headers: { accept: 'text/plain, */*;q=0.5' },
+    body: {
+      ...page.body,
+      decodedBytesMax: ROBOTS_BYTES_MAX,
+      wireBytesMax: ROBOTS_BYTES_MAX,
+      contentTypes: [],
+    },
+    budgetMs: page.budgetMs,
+    signal: page.signal,
+    overflow: 'cut',
+  };
+}

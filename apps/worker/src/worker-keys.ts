@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import { queueNames } from '@holdoff/url-job';
+
+/**
+ * The keys in Redis that only workers write, all strings with a TTL, in the deployment's hash tag.
+ *
+ * | key | content | TTL |
+ * |---|---|---|
+ * | `{d}:robots:<origin>` | what the origin's robots.txt says to us, JSON | its freshness, 24 h at most |
+ * | `{d}:robots-claim:<origin>` | the worker that fetches it now | one attempt |
+ * | `{d}:validators:<digest>` | `ETag` and `Last-Modified` of a page, JSON | the store's, 30 days by default |
+ */
+export interface WorkerKeys {
+  robots(origin: string): string;
+  robotsClaim(origin: string): string;
+  validators(url: string, headersRef: string | null): string;
+}
+
+export function workerKeys(deployment: string): WorkerKeys {
+  const { prefix } = queueNames(deployment);
+  return {
+    robots: (origin) => `${prefix}:robots:${origin}`,
+    robotsClaim: (origin) => `${prefix}:robots-claim:${origin}`,
+    // A page may look different to other headers, so validators are kept for each header set by itself.
+    validators: (url, headersRef) => `${prefix}:validators:${digest(`${headersRef ?? ''}\n${url}`)}`,
+  };
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 32);
+}
