@@ -1,0 +1,40 @@
+import { delimiter } from 'node:path';
+import type { OriginDescriptionInput } from '@holdoff/sample-origin';
+import { type LocalRedis, startLocalRedis } from '@holdoff/service-runtime';
+import { OriginProcess } from './origin-process.ts';
+import { type PeerReport, type PeerTask, runPeer } from './peer-process.ts';
+
+/** Starts what a bench needs and ends all of it, also when the bench fails. */
+export class Lab {
+  readonly #endings: (() => Promise<void>)[] = [];
+
+  async origin(description: OriginDescriptionInput): Promise<OriginProcess> {
+    const origin = await OriginProcess.start(description);
+    this.#endings.push(() => origin.stop());
+    return origin;
+  }
+
+  /** A store with the settings of a real one: append-only file, fsync every second. */
+  async redis(): Promise<LocalRedis> {
+    const redis = await startLocalRedis({
+      searchPath: process.env['PATH'] ?? delimiter,
+      persistent: true,
+    });
+    this.#endings.push(() => redis.stop());
+    return redis;
+  }
+
+  /** Runs a baseline in a process of its own. */
+  peer(task: PeerTask): Promise<PeerReport> {
+    return runPeer(task);
+  }
+
+  /** Anything else that has to end with the bench. */
+  onEnd(ending: () => Promise<void>): void {
+    this.#endings.push(ending);
+  }
+
+  async stop(): Promise<void> {
+    for (const end of this.#endings.splice(0).toReversed()) await end();
+  }
+}

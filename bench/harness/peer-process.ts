@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+import { Child } from './child.ts';
+import { ROOT } from './root.ts';
+
+/** The baselines: what people run today, each as small as it can be and still honest. */
+export type PeerName = 'undici' | 'got' | 'got-retry-after' | 'got-backoff' | 'bullmq-got' | 'bullmq-pause';
+
+export interface PeerTask {
+  readonly peer: PeerName;
+  readonly urls: readonly string[];
+  /** Requests at once. */
+  readonly slots: number;
+  /** What is not finished by then counts as unfinished. */
+  readonly budgetMs: number;
+  /** Needed by those with a queue. */
+  readonly redisUrl?: string;
+}
+
+export interface PeerReport {
+  readonly served: number;
+  /** Given up by the peer itself. */
+  readonly lost: number;
+  readonly unfinished: number;
+  /** From the first request to the last end, or to the budget, s. */
+  readonly seconds: number;
+  /** User and system time of the peer's process from the first request on, s. */
+  readonly cpuSeconds: number;
+  readonly rssBytes: number;
+}
+
+const STARTS_WITHIN_MS = 30_000;
+
+export async function runPeer(task: PeerTask): Promise<PeerReport> {
+  const child = new Child(`the peer ${task.peer}`, {
+    args: [join(ROOT, 'bench/peers/run-peer.ts')],
+    input: JSON.stringify(task),
+  });
+  try {
+    const line = await child.line((text) => text.startsWith('{"served"'), task.budgetMs + STARTS_WITHIN_MS);
+    return JSON.parse(line) as PeerReport;
+  } finally {
+    await child.stop();
+  }
+}
