@@ -89,7 +89,7 @@ export interface Verdict {
   readonly seconds: number;
 }
 
-export function verdictOf(hosts: readonly HostStats[]): Verdict {
+function verdictOf(hosts: readonly HostStats[]): Verdict {
   const sum = (of: (host: HostStats) => number): number => hosts.reduce((total, host) => total + of(host), 0);
   const seen = hosts.filter(({ requests }) => requests > 0);
   const first = Math.min(...seen.map(({ firstAtMs }) => firstAtMs ?? Number.POSITIVE_INFINITY));

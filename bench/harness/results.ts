@@ -18,7 +18,7 @@ export interface KeptResult extends BenchResult {
   readonly seconds: number;
 }
 
-export const RESULTS_FOLDER = join(ROOT, 'bench/results');
+const RESULTS_FOLDER = join(ROOT, 'bench/results');
 const run = promisify(execFile);
 
 export async function keepResult(result: KeptResult): Promise<string> {

@@ -222,7 +222,7 @@ const rule = z.strictObject({
 });
 export type Rule = z.output<typeof rule>;
 export type RuleInput = z.input<typeof rule>;
-export const rulesSchema = z.array(rule).max(1_000);
+const rulesSchema = z.array(rule).max(1_000);
 
 const host = z.strictObject({
   name: z.string().regex(/^[a-z0-9][a-z0-9.-]{0,252}$/),

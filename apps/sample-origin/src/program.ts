@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { parse as parseYaml } from 'yaml';
-import { type OriginDescriptionInput, parseDescription } from './description.ts';
+import { type OriginDescription, type OriginDescriptionInput, parseDescription } from './description.ts';
 import type { HostStats } from './host-stats.ts';
 import { SCENARIOS } from './scenarios.ts';
 import { type SampleOrigin, startSampleOrigin } from './start-sample-origin.ts';
@@ -66,12 +66,14 @@ async function describe(options: Options): Promise<OriginDescriptionInput> {
 }
 
 /** YAML is a superset of JSON, so one parser reads both. */
-async function readDescription(path: string): Promise<unknown> {
+async function readDescription(path: string): Promise<OriginDescription> {
   const text = await readFile(path, 'utf8');
   try {
-    return parseYaml(text, { maxAliasCount: 100 });
+    const read: unknown = parseYaml(text, { maxAliasCount: 100 });
+    return parseDescription(read);
   } catch (error) {
-    throw new Error(`${path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+    throw new Error(`${path}: ${line}`, { cause: error });
   }
 }
 
@@ -100,7 +102,7 @@ function readyText(origin: SampleOrigin): string {
 }
 
 /** One line per host that saw a request. */
-export function statsText(hosts: readonly HostStats[]): string {
+function statsText(hosts: readonly HostStats[]): string {
   const rows = hosts.filter((host) => host.requests > 0);
   if (rows.length === 0) return 'No requests.\n';
   const table = [

@@ -21,7 +21,7 @@ export function sendRedirect(exchange: Exchange, redirect: Redirect, around: Sur
   return exchange.whole(redirect.status, hinted, body, redirect.retryAfterSeconds * 1000);
 }
 
-export function nextLocation(
+function nextLocation(
   pathname: string,
   query: string,
   redirect: Redirect,
