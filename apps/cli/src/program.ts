@@ -1,8 +1,10 @@
 import { Command } from 'commander';
+import { runCommand } from './commands/run.ts';
 
 /** The `holdoff` command: one file per subcommand in commands/, each a function that returns its `Command`. */
 export function createProgram(): Command {
   return new Command('holdoff')
     .description('Fetch with permission, and never fight a server that said "wait".')
-    .showHelpAfterError('(add --help for the options)');
+    .showHelpAfterError('(add --help for the options)')
+    .addCommand(runCommand());
 }

@@ -1,4 +1,5 @@
 import type { BatchId, Gate, HostKey, HostRules, JobId, Policy, StopReason } from '@holdoff/throttle-core';
+import type { HostSettings } from '@holdoff/throttle-core/policy-file';
 import type { FieldFault, UrlJob } from '@holdoff/url-job';
 import type { Disposition } from './apply-decision.ts';
 import type { Admitted } from './ask-gate.ts';
@@ -20,6 +21,7 @@ export interface Delivery {
 export interface Scope {
   readonly host: HostKey;
   readonly policy: Policy;
+  readonly settings: HostSettings;
   readonly rules: HostRules;
   readonly policyVersion: number;
 }

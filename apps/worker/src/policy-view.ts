@@ -1,16 +1,77 @@
-import { type HostKey, hostRulesOf, PRESETS } from '@holdoff/throttle-core';
+import type { Redis } from 'ioredis';
+import type { Logger } from '@holdoff/service-runtime';
+import { hostRulesOf } from '@holdoff/throttle-core';
+import {
+  parsePolicyFile,
+  type PolicyFile,
+  printProblem,
+  resolvePolicy,
+} from '@holdoff/throttle-core/policy-file';
+import { followPolicy, type PolicyInForce } from '@holdoff/throttle-core/redis';
 import type { Scope } from './attempt.ts';
 
-/** The policy in force, and what it says of a URL. */
-export class PolicyView {
-  readonly version = 0;
+/** Resolved scopes are kept for this many hostnames; beyond it the oldest is resolved again. */
+const SCOPES_KEPT = 10_000;
+const CHECK_EVERY_MS = 10_000;
 
+/** The policy version in force, and what it says of a URL. */
+export class PolicyView {
+  #inForce: PolicyInForce;
+  readonly #scopes = new Map<string, Scope>();
+
+  constructor(inForce: PolicyInForce) {
+    this.#inForce = inForce;
+  }
+
+  get version(): number {
+    return this.#inForce.version;
+  }
+
+  replace(inForce: PolicyInForce): void {
+    this.#inForce = inForce;
+    this.#scopes.clear();
+  }
+
+  /** @throws TypeError when `url` is not an absolute URL; callers pass checked ones. */
   scopeOf(url: string): Scope {
-    const policy = PRESETS.balanced;
-    return { host: new URL(url).hostname as HostKey, policy, rules: hostRulesOf(policy), policyVersion: 0 };
+    const { hostname } = new URL(url);
+    const known = this.#scopes.get(hostname);
+    if (known !== undefined) return known;
+    const { hostKey, policy, settings } = resolvePolicy(this.#inForce.file, hostname);
+    const rules = hostRulesOf(policy);
+    const scope: Scope = { host: hostKey, policy, settings, rules, policyVersion: this.#inForce.version };
+    const [oldest] = this.#scopes.keys();
+    if (this.#scopes.size >= SCOPES_KEPT && oldest !== undefined) this.#scopes.delete(oldest);
+    this.#scopes.set(hostname, scope);
+    return scope;
   }
 }
 
-export async function followFleetPolicy(): Promise<{ readonly view: PolicyView; stop(): void }> {
-  return { view: new PolicyView(), stop: () => undefined };
+/** The fleet's policy as it is now, followed until `stop`. Before any was published the `balanced` preset holds. */
+export async function followFleetPolicy(
+  redis: Redis,
+  deployment: string,
+  logger: Logger,
+): Promise<{ readonly view: PolicyView; stop(): Promise<void> }> {
+  const view = new PolicyView({ version: 0, file: balancedPreset() });
+  const follower = await followPolicy(redis, {
+    tag: deployment,
+    fallback: balancedPreset(),
+    checkEveryMs: CHECK_EVERY_MS,
+    onChange: (inForce) => {
+      view.replace(inForce);
+      logger.info('policy in force', { version: inForce.version });
+    },
+    onRefused: ({ version, problems }) =>
+      logger.error('policy refused, the one before stays', { version, problems: problems.map(printProblem) }),
+    onUnavailable: (error) => logger.debug('policy could not be looked up', { error }),
+  });
+  view.replace(follower.current());
+  return { view, stop: () => follower.close() };
+}
+
+function balancedPreset(): PolicyFile {
+  const parsed = parsePolicyFile('', 'balanced preset');
+  if (parsed.kind === 'invalid') throw new Error('the empty policy file must be valid');
+  return parsed.file;
 }

@@ -38,7 +38,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   const registry = new Registry();
   const shutdown = new OrderedShutdown({ logger });
   const stores = await openStores(config);
-  const policy = await followFleetPolicy();
+  const policy = await followFleetPolicy(stores.queueRedis, config.HOLDOFF_DEPLOYMENT, logger);
   const sink = await createFolderSink(config.RESULTS_DIR);
   const fetcher = createFetchPage({
     addresses: {
@@ -106,7 +106,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
 }
 
 function closeStep(
-  stoppables: readonly { stop(): void }[],
+  stoppables: readonly { stop(): void | Promise<void> }[],
   parts: {
     readonly fetcher: PageFetcher;
     readonly sink: Sink;
@@ -118,7 +118,7 @@ function closeStep(
     name: 'close',
     withinMs: 5_000,
     run: async () => {
-      for (const part of stoppables) part.stop();
+      for (const part of stoppables) await part.stop();
       parts.fetcher.close();
       await parts.sink.close();
       await parts.stores.close();

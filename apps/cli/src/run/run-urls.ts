@@ -1,0 +1,141 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BatchId } from '@holdoff/throttle-core';
+import { GateUnavailable } from '@holdoff/throttle-core/redis';
+import { queueNames } from '@holdoff/url-job';
+import { type DataFolder, openDataFolder } from './data-folder.ts';
+import { fillInbox } from './fill-inbox.ts';
+import { startFleet } from './fleet.ts';
+import type { ProgressView } from './progress-view.ts';
+import type { RunRequests } from './read-requests.ts';
+import { RunFault, type RunOptions } from './run-options.ts';
+import { listKeyOf, RunRecords } from './run-record.ts';
+import { openRunStore, publishRunPolicy, type RunStore } from './run-store.ts';
+import { type RunSummary, summarize } from './run-summary.ts';
+import { watchBatch } from './watch-batch.ts';
+
+const LOOK_EVERY_MS = 200;
+const HOSTS_SHOWN = 6;
+
+export interface RunInput {
+  readonly options: RunOptions;
+  readonly requests: RunRequests;
+  readonly view: ProgressView;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Aborted by Ctrl-C. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * One run on one machine: the store, the policy, the processes, the URLs, and a watch over them until all have
+ * ended or the user has had enough. Everything that was started is ended again, whatever happens.
+ */
+export async function runUrls(
+  input: RunInput,
+): Promise<{ readonly summary: RunSummary; readonly ended: boolean }> {
+  const { options, environment } = input;
+  const folder = await openDataFolder(options.dataDir, environment['PATH'] ?? '');
+  try {
+    const redis = options.redisUrl === null ? await startStore(folder) : null;
+    try {
+      const store = await openRunStore(redis?.url ?? options.redisUrl ?? '', options.deployment);
+      try {
+        return await runWith(input, folder, store, redis?.url ?? options.redisUrl ?? '');
+      } finally {
+        store.close();
+      }
+    } finally {
+      await redis?.stop();
+    }
+  } finally {
+    await folder.release();
+  }
+}
+
+async function startStore(folder: DataFolder): ReturnType<DataFolder['startRedis']> {
+  try {
+    return await folder.startRedis();
+  } catch (error) {
+    throw new RunFault(error instanceof Error ? error.message : 'the store did not start', error);
+  }
+}
+
+async function runWith(input: RunInput, folder: DataFolder, store: RunStore, redisUrl: string) {
+  const { options, requests, view, environment, signal } = input;
+  await publishRunPolicy(store, options);
+  const records = new RunRecords(folder.path);
+  const key = listKeyOf(requests.urls);
+  const begun =
+    options.batch === null ? await records.begin(key, new Date()) : { batch: options.batch, resumed: false };
+  if (begun.resumed) view.say(`going on with ${begun.batch}`);
+
+  const failed = new AbortController();
+  const fleet = startFleet({
+    options,
+    redisUrl,
+    logs: folder.logs,
+    environment,
+    say: (line) => view.say(line),
+    fail: (fault) => failed.abort(fault),
+  });
+  const startedAt = performance.now();
+  try {
+    await fillInbox(store.redis, queueNames(options.deployment), begun.batch, requests.urls, () => undefined);
+    const progress = await patiently(signal, failed.signal, () =>
+      watchBatch({
+        gate: store.gate,
+        batch: begun.batch as BatchId,
+        total: requests.urls.length,
+        hosts: requests.hosts,
+        hostsShown: HOSTS_SHOWN,
+        everyMs: LOOK_EVERY_MS,
+        sleep: (ms) => delay(ms, undefined, { signal }).catch(() => undefined),
+        show: (seen) => view.show(seen),
+        stopped: () => signal.aborted || failed.signal.aborted,
+      }),
+    );
+    if (failed.signal.aborted) throw failed.signal.reason;
+    if (progress.ended && options.batch === null) await records.finish(key);
+    const facts = {
+      name: begun.batch,
+      urls: requests.urls.length,
+      refused: requests.refused.length,
+      results: options.resultsDir,
+    };
+    const batch = await store.gate.inspectBatch(begun.batch as BatchId);
+    const summary = summarize(batch, { ...facts, seconds: (performance.now() - startedAt) / 1_000 });
+    return { summary, ended: progress.ended };
+  } finally {
+    if (signal.aborted) view.say('stopping: requests in flight may finish');
+    await fleet.stop();
+  }
+}
+
+/** How long Redis may be away before the run counts as failed. */
+const AWAY_MS_MAX = 60_000;
+
+/** A store that is away for a moment is an event of the fleet, not the end of the run. */
+async function patiently<Result>(
+  signal: AbortSignal,
+  failed: AbortSignal,
+  watch: () => Promise<Result>,
+): Promise<Result> {
+  let awaySince: number | undefined;
+  for (;;) {
+    const askedAt = performance.now();
+    try {
+      return await watch();
+    } catch (error) {
+      if (!(error instanceof GateUnavailable)) throw error;
+      // It answered for a while in between: that was another outage.
+      if (performance.now() - askedAt > AWAY_MS_MAX / 10) awaySince = undefined;
+      awaySince ??= askedAt;
+      if (performance.now() - awaySince > AWAY_MS_MAX || signal.aborted || failed.aborted) {
+        throw new RunFault(
+          'Redis went away and did not come back within a minute; the same command goes on later',
+          error,
+        );
+      }
+      await delay(LOOK_EVERY_MS);
+    }
+  }
+}
