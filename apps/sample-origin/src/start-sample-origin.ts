@@ -61,12 +61,8 @@ export async function startSampleOrigin(input: OriginDescriptionInput): Promise<
   };
   for (const [at, site] of sites.entries()) {
     const here = site.hosts.map((host) => {
-      const place = {
-        address: description.listen === undefined ? site.address : host.name,
-        port,
-        noticeMs: description.noticeMs,
-        nowMs: nowMs(),
-      };
+      const address = description.listen === undefined ? site.address : host.name;
+      const place = { address, port, noticeMs: description.noticeMs, nowMs: nowMs() };
       return new OriginHost(host, place);
     });
     for (const host of here) hosts.set(host.description.name, host);
