@@ -48,7 +48,7 @@ describe.each(Object.keys(compose.services))('%s is locked down', (name) => {
     expect(options['mem_limit']).toMatch(/^(\$\{\w+:-)?\d+m\}?$/);
     expect(options['pids_limit']).toBeGreaterThan(0);
     expect(options['pids_limit']).toBeLessThanOrEqual(256);
-    expect(options['ulimits']).toEqual({ nofile: { soft: 65_536, hard: 65_536 } });
+    expect(options['ulimits']).toEqual({ nofile: { soft: 16_384, hard: 16_384 } });
   });
 
   test('what it may write outside its volumes is small, in memory and not executable', () => {
