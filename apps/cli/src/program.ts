@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { retryAfterCommand } from './commands/retry-after.ts';
 import { runCommand } from './commands/run.ts';
 
 /** The `holdoff` command: one file per subcommand in commands/, each a function that returns its `Command`. */
@@ -6,5 +7,6 @@ export function createProgram(): Command {
   return new Command('holdoff')
     .description('Fetch with permission, and never fight a server that said "wait".')
     .showHelpAfterError('(add --help for the options)')
-    .addCommand(runCommand());
+    .addCommand(runCommand())
+    .addCommand(retryAfterCommand());
 }
