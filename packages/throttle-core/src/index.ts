@@ -21,7 +21,7 @@ export type * from './core/policy.ts';
 export { PRESET_NAMES, PRESETS } from './core/presets.ts';
 export type { PresetName } from './core/presets.ts';
 export type * from './core/retry-budget.ts';
-export { batchTokenTotal, spendReached } from './core/retry-budget.ts';
+export { batchTokenTotal, costMicrosOf, spendReached } from './core/retry-budget.ts';
 export type { ServerWait } from './core/server-wait.ts';
 export { explainReading } from './core/explain-wait.ts';
 export { isQuotaSpent, readServerWait, waitReaderOf, waitScopeOf } from './core/read-server-wait.ts';

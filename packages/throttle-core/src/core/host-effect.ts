@@ -43,11 +43,11 @@ export type HoldCause = 'host_pause_max' | 'no_hint_events' | 'malformed' | 'abs
  */
 export function hostEffectOf(input: HostEffectInput): HostEffect {
   if (input.outcome.source !== 'destination') return NO_EFFECT;
-  const cause = holdCauseOf(input);
+  const hold = holdOf(input);
   return {
     cooldownUntilMs: cooldownOf(input),
     noHint: lacksHint(input),
-    hold: cause === null ? null : { reason: holdReason(cause, input) },
+    hold: hold === null ? null : { reason: hold.reason },
     rateLimit: input.rateLimit,
   };
 }
@@ -78,31 +78,34 @@ function cooldownOf(input: HostEffectInput): number {
 
 /** Why the host must be held for its owner; null: it must not. */
 export function holdCauseOf(input: HostEffectInput): HoldCause | null {
-  if (input.outcome.source !== 'destination') return null;
-  const { policy } = input;
-  const wait = bindingWait(input.outcome, input.redirected, input.wait);
-  if (wait.kind === 'delay') {
-    const over = policy.hostPauseMaxMs !== null && wait.seconds * 1000 > policy.hostPauseMaxMs;
-    return over ? 'host_pause_max' : null;
-  }
-  if (wait.kind === 'malformed' && policy.onMalformed === 'hold') return 'malformed';
-  if (!lacksHint(input)) return null;
-  if (wait.kind === 'absent' && policy.onAbsent === 'hold') return 'absent';
-  const limited = policy.noHintEventsMax !== null && input.noHintEvents + 1 >= policy.noHintEventsMax;
-  return limited ? 'no_hint_events' : null;
+  return holdOf(input)?.cause ?? null;
 }
 
-function holdReason(cause: HoldCause, input: HostEffectInput): string {
-  switch (cause) {
-    case 'host_pause_max': {
-      const seconds = input.wait.kind === 'delay' ? input.wait.seconds : 0;
-      return `the server asked for a wait of ${seconds} s, longer than the policy pauses a host by itself`;
-    }
-    case 'no_hint_events':
-      return `${input.noHintEvents + 1} throttling events in a row without a usable wait`;
-    case 'malformed':
-      return 'the server asked for a wait that cannot be read, and the policy holds the host then';
-    case 'absent':
-      return 'the server throttled without naming a wait, and the policy holds the host then';
+interface Hold {
+  readonly cause: HoldCause;
+  /** For the owner. */
+  readonly reason: string;
+}
+
+function holdOf(input: HostEffectInput): Hold | null {
+  if (input.outcome.source !== 'destination') return null;
+  const { policy, noHintEvents } = input;
+  const wait = bindingWait(input.outcome, input.redirected, input.wait);
+  if (wait.kind === 'delay') return longWaitHold(wait.seconds, policy.hostPauseMaxMs);
+  if (wait.kind === 'malformed' && policy.onMalformed === 'hold') {
+    return { cause: 'malformed', reason: 'the server named a wait that cannot be read' };
   }
+  if (!lacksHint(input)) return null;
+  if (wait.kind === 'absent' && policy.onAbsent === 'hold') {
+    return { cause: 'absent', reason: 'the server throttled without naming a wait' };
+  }
+  const events = noHintEvents + 1;
+  if (policy.noHintEventsMax === null || events < policy.noHintEventsMax) return null;
+  return { cause: 'no_hint_events', reason: `${events} throttling events in a row without a usable wait` };
+}
+
+function longWaitHold(seconds: number, mostMs: number | null): Hold | null {
+  if (mostMs === null || seconds * 1000 <= mostMs) return null;
+  const reason = `the server asked for ${seconds} s, more than the ${mostMs / 1000} s that need no owner`;
+  return { cause: 'host_pause_max', reason };
 }

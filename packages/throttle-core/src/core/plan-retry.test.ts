@@ -8,219 +8,12 @@ import {
   waitSeconds,
 } from '../testing/sample-plan-input.ts';
 import type { HostEffect } from './host-effect.ts';
-import { type JobEffect, type PlanInput, planRetry } from './plan-retry.ts';
+import { type PlanInput, planRetry } from './plan-retry.ts';
 import { PRESETS } from './presets.ts';
 
 const nothingLearned: HostEffect = { cooldownUntilMs: 0, noHint: false, hold: null, rateLimit: null };
 const cooldown = (untilMs: number): HostEffect => ({ ...nothingLearned, cooldownUntilMs: untilMs });
 const held = expect.objectContaining({ reason: expect.stringMatching(/./) }) as HostEffect['hold'];
-
-interface Row {
-  readonly situation: string;
-  readonly input: Partial<PlanInput>;
-  readonly hostEffect: HostEffect;
-  readonly jobEffect: JobEffect;
-}
-
-// With the draw of 0.5: wake jitter 500 ms; the pad is the larger of a quarter of the wait and 1 s.
-const actionTable: readonly Row[] = [
-  {
-    situation: '429 with a wait of exactly 30 s waits in its place',
-    input: { wait: waitSeconds(30) },
-    hostEffect: cooldown(NOW + 38_000),
-    jobEffect: { kind: 'retry_at', notBeforeMs: NOW + 38_000, inPlace: true },
-  },
-  {
-    situation: '429 with a wait of 31 s gives up its slot',
-    input: { wait: waitSeconds(31) },
-    hostEffect: cooldown(NOW + 39_250),
-    jobEffect: { kind: 'retry_at', notBeforeMs: NOW + 39_250, inPlace: false },
-  },
-  {
-    situation: '429 with a wait of exactly 300 s stays in this run',
-    input: { wait: waitSeconds(300) },
-    hostEffect: cooldown(NOW + 375_500),
-    jobEffect: { kind: 'retry_at', notBeforeMs: NOW + 375_500, inPlace: false },
-  },
-  {
-    situation: '429 with a wait of 301 s is deferred to the uncut instant of the server',
-    input: { wait: waitSeconds(301) },
-    hostEffect: cooldown(NOW + 376_750),
-    jobEffect: { kind: 'defer', notBeforeMs: NOW + 376_750 },
-  },
-  {
-    situation: '429 with a wait of 0 is still spaced by pad and back-off',
-    input: { wait: waitSeconds(0) },
-    hostEffect: cooldown(NOW + 1500),
-    jobEffect: { kind: 'retry_at', notBeforeMs: NOW + 1500, inPlace: true },
-  },
-  {
-    situation: '429 without a wait pauses the host and defers by back-off, not before the pause',
-    input: {},
-    hostEffect: { ...cooldown(NOW + 6250), noHint: true },
-    jobEffect: { kind: 'defer', notBeforeMs: NOW + 6250 },
-  },
-  {
-    situation: '429 with an unreadable wait is treated as one without',
-    input: { wait: { kind: 'malformed' } },
-    hostEffect: { ...cooldown(NOW + 6250), noHint: true },
-    jobEffect: { kind: 'defer', notBeforeMs: NOW + 6250 },
-  },
-  {
-    situation: 'the fourth 429 event without a wait pauses eight times as long and does not hold yet',
-    input: { job: sampleJobFacts({ noHintEvents: 3 }) },
-    hostEffect: { ...cooldown(NOW + 50_000), noHint: true },
-    jobEffect: { kind: 'defer', notBeforeMs: NOW + 50_000 },
-  },
-  {
-    situation: 'the fifth 429 event without a wait holds the host for its owner',
-    input: { job: sampleJobFacts({ noHintEvents: 4 }) },
-    hostEffect: { ...cooldown(NOW + 75_000), noHint: true, hold: held },
-    jobEffect: { kind: 'hold' },
-  },
-  {
-    situation: 'a wait of exactly one hour is honoured without a hold',
-    input: { wait: waitSeconds(3600) },
-    hostEffect: cooldown(NOW + 4_500_500),
-    jobEffect: { kind: 'defer', notBeforeMs: NOW + 4_500_500 },
-  },
-  {
-    situation: 'a wait over one hour holds the host, and the cooldown is not shortened either',
-    input: { wait: waitSeconds(3601) },
-    hostEffect: { ...cooldown(NOW + 4_501_750), hold: held },
-    jobEffect: { kind: 'hold' },
-  },
-  {
-    situation: 'the fourth 429 of a run stays in the run',
-    input: { wait: waitSeconds(6), job: sampleJobFacts({ throttledInRun: 3 }) },
-    hostEffect: cooldown(NOW + 8000),
-    jobEffect: { kind: 'retry_at', notBeforeMs: NOW + 8000, inPlace: true },
-  },
-  {
-    situation: 'the fifth 429 of a run is deferred to the next run',
-    input: { wait: waitSeconds(6), job: sampleJobFacts({ throttledInRun: 4 }) },
-    hostEffect: cooldown(NOW + 8000),
-    jobEffect: { kind: 'defer', notBeforeMs: NOW + 3_600_000 },
-  },
-  {
-    situation: 'a host with an open circuit is not asked before it is over',
-    input: { wait: waitSeconds(6), job: sampleJobFacts({ openUntilMs: NOW + 600_000 }) },
-    hostEffect: cooldown(NOW + 8000),
-    jobEffect: { kind: 'retry_at', notBeforeMs: NOW + 600_000, inPlace: false },
-  },
-  {
-    situation: '503 with a wait is retried after it and counts for nothing else',
-    input: { outcome: sampleOutcome('unavailable'), wait: waitSeconds(20) },
-    hostEffect: cooldown(NOW + 25_500),
-    jobEffect: { kind: 'retry_at', notBeforeMs: NOW + 25_500, inPlace: false },
-  },
-  {
-    situation: '502, 503, 504 and 408 without a wait are retried with back-off',
-    input: { outcome: sampleOutcome('unavailable'), job: sampleJobFacts({ attempts: 3 }) },
-    hostEffect: nothingLearned,
-    jobEffect: { kind: 'retry_at', notBeforeMs: NOW + 2000, inPlace: false },
-  },
-  {
-    situation: 'a connection failure is retried with back-off',
-    input: { outcome: sampleOutcome('transport') },
-    hostEffect: nothingLearned,
-    jobEffect: { kind: 'retry_at', notBeforeMs: NOW + 500, inPlace: false },
-  },
-  {
-    situation: '404, 410, 451 and other 4xx end the job and say nothing bad about the host',
-    input: { outcome: sampleOutcome('permanent', { stop: 'permanent' }) },
-    hostEffect: nothingLearned,
-    jobEffect: { kind: 'stop', reason: 'permanent' },
-  },
-  {
-    situation: '401, 403 and challenge pages end the job as blocked',
-    input: { outcome: sampleOutcome('blocked', { stop: 'blocked' }) },
-    hostEffect: nothingLearned,
-    jobEffect: { kind: 'stop', reason: 'blocked' },
-  },
-  {
-    situation: 'a failing proxy is retried with back-off and teaches nothing about the destination',
-    input: { outcome: sampleOutcome('unavailable', { source: 'proxy' }), wait: waitSeconds(20) },
-    hostEffect: nothingLearned,
-    jobEffect: { kind: 'retry_at', notBeforeMs: NOW + 25_500, inPlace: false },
-  },
-  {
-    situation: 'a proxy that the proxy policy has given up on ends the job',
-    input: { outcome: sampleOutcome('neutral', { source: 'proxy', stop: 'proxy' }) },
-    hostEffect: nothingLearned,
-    jobEffect: { kind: 'stop', reason: 'proxy' },
-  },
-  ...(['invalid_url', 'dns', 'tls', 'address_not_allowed'] as const).map((reason) => ({
-    situation: `a fault of the request itself (${reason}) ends the job with its reason`,
-    input: { outcome: sampleOutcome('neutral', { source: 'client', stop: reason }) },
-    hostEffect: nothingLearned,
-    jobEffect: { kind: 'stop', reason } as const,
-  })),
-  {
-    situation: 'a served page is done, and a wait on it means nothing',
-    input: { outcome: sampleOutcome('served'), wait: waitSeconds(60) },
-    hostEffect: nothingLearned,
-    jobEffect: { kind: 'done' },
-  },
-  {
-    situation: 'a served answer that cannot be used ends the job with its reason',
-    input: { outcome: sampleOutcome('served', { stop: 'too_large' }) },
-    hostEffect: nothingLearned,
-    jobEffect: { kind: 'stop', reason: 'too_large' },
-  },
-  {
-    situation: 'an attempt cut by a shutdown is given back',
-    input: { outcome: sampleOutcome('neutral', { source: 'client' }) },
-    hostEffect: nothingLearned,
-    jobEffect: { kind: 'release' },
-  },
-];
-
-describe('action table of the default policy', () => {
-  test.for(actionTable)('$situation', ({ input, hostEffect, jobEffect }) => {
-    const plan = planRetry(samplePlanInput(input));
-    expect({ hostEffect: plan.hostEffect, jobEffect: plan.jobEffect }).toEqual({ hostEffect, jobEffect });
-  });
-});
-
-describe('worked examples of strict-budget', () => {
-  const strict = PRESETS['strict-budget'];
-  const example = (elapsedMs: number): PlanInput =>
-    samplePlanInput({
-      outcome: sampleOutcome('unavailable'),
-      wait: waitSeconds(6),
-      policy: { ...strict, deadline: { ...strict.deadline, attemptMs: 5000 } },
-      job: sampleJobFacts({
-        deadlineMs: NOW - elapsedMs + 20_000,
-        batchTokensLeft: 20,
-        hostTokensLeft: null,
-      }),
-    });
-
-  test('GET, 503, 1 of 3 attempts, 4 of 20 s elapsed: wait 6 s, slack 5 s', () => {
-    const plan = planRetry(example(4000));
-    expect(plan.jobEffect).toEqual({ kind: 'retry_at', notBeforeMs: NOW + 6000, inPlace: false });
-    expect(plan.slackMs).toBe(5000);
-    expect(plan.reason).toEqual({ code: 'retry', binding: 'server_wait' });
-  });
-
-  test('the same with 12 s elapsed: stop, deadline', () => {
-    const plan = planRetry(example(12_000));
-    expect(plan.jobEffect).toEqual({ kind: 'stop', reason: 'deadline' });
-    expect(plan.hostEffect.cooldownUntilMs).toBe(NOW + 6000);
-    expect(plan.slackMs).toBeNull();
-  });
-
-  test('19 s remain, a date asks for 5 s, the next attempt needs 3 s: wait 5 s, slack 11 s', () => {
-    const plan = planRetry({
-      ...example(1000),
-      wait: waitSeconds(5),
-      policy: { ...strict, deadline: { ...strict.deadline, attemptMs: 3000 } },
-    });
-    expect(plan.notBeforeMs).toBe(NOW + 5000);
-    expect(plan.slackMs).toBe(11_000);
-  });
-});
 
 describe('gates in order', () => {
   // Everything is wrong at once; each row repairs what the gates before it complain of.
@@ -309,5 +102,265 @@ describe('outcomes without a stop reason of their own', () => {
     const plan = planRetry(input);
     expect(plan.hostEffect).toEqual(nothingLearned);
     expect(plan.jobEffect.kind).toBe('retry_at');
+  });
+});
+
+describe('waits of redirects', () => {
+  const redirected = { outcome: sampleOutcome('served'), redirect: { hop: 1 } };
+
+  test('without a wait the attempt goes on at once, whatever its host and budgets say', () => {
+    const job = sampleJobFacts({
+      attempts: 10,
+      cooldownUntilMs: NOW + 60_000,
+      openUntilMs: NOW + 60_000,
+      deadlineMs: NOW + 100,
+      batchTokensLeft: 0,
+    });
+    const plan = planRetry(samplePlanInput({ ...redirected, job }));
+    expect([plan.jobEffect, plan.notBeforeMs]).toEqual([{ kind: 'continue' }, NOW]);
+    expect(plan.hostEffect).toEqual(nothingLearned);
+    expect(plan.reason).toEqual({ code: 'redirected', hop: 1, hopsMax: 5 });
+  });
+
+  test('with a wait the next hop is not before it, and the host that asked pauses', () => {
+    const plan = planRetry(samplePlanInput({ ...redirected, wait: waitSeconds(20) }));
+    expect([plan.jobEffect, plan.notBeforeMs]).toEqual([{ kind: 'continue' }, NOW + 25_500]);
+    expect(plan.hostEffect).toEqual(cooldown(NOW + 25_500));
+  });
+
+  test('a wait past the deadline ends the job, a long one ends the run, a very long one holds the host', () => {
+    const effects = [
+      { wait: waitSeconds(20), job: sampleJobFacts({ deadlineMs: NOW + 40_000 }) },
+      { wait: waitSeconds(400) },
+      { wait: waitSeconds(4000) },
+    ].map((change) => planRetry(samplePlanInput({ ...redirected, ...change })).jobEffect);
+    expect(effects).toEqual([
+      { kind: 'stop', reason: 'deadline' },
+      { kind: 'defer', notBeforeMs: NOW + 500_500 },
+      { kind: 'hold' },
+    ]);
+  });
+
+  test('an unreadable wait on a redirect is under the rule for unreadable waits', () => {
+    const strict = { ...redirected, wait: { kind: 'malformed' as const } };
+    expect(planRetry(samplePlanInput(strict)).jobEffect).toEqual({ kind: 'continue' });
+    const policy = samplePolicy({ retryAfter: { onMalformed: 'stop' } });
+    expect(planRetry(samplePlanInput({ ...strict, policy })).jobEffect).toEqual({
+      kind: 'stop',
+      reason: 'malformed_wait',
+    });
+  });
+
+  test('one redirect too many is a loop, and the limit itself is not', () => {
+    const hop = (number: number) => planRetry(samplePlanInput({ ...redirected, redirect: { hop: number } }));
+    expect(hop(5).jobEffect).toEqual({ kind: 'continue' });
+    expect(hop(6).jobEffect).toEqual({ kind: 'stop', reason: 'redirect_loop' });
+    expect(hop(6).reason).toEqual({ code: 'redirect_limit', hop: 6, hopsMax: 5 });
+  });
+
+  test('a batch that has spent all follows no redirect', () => {
+    const spend = {
+      limits: { bytesMax: 100, requestsMax: 0, costMicrosMax: 0 },
+      spent: { bytes: 100, requests: 1, costMicros: 0 },
+    };
+    expect(planRetry(samplePlanInput({ ...redirected, spend })).jobEffect).toEqual({
+      kind: 'stop',
+      reason: 'spend',
+    });
+  });
+});
+
+describe('waits that cannot be used', () => {
+  const rule = (
+    retryAfter: Parameters<typeof samplePolicy>[0]['retryAfter'],
+    change: Partial<PlanInput> = {},
+  ) => planRetry(samplePlanInput({ policy: samplePolicy({ retryAfter: retryAfter ?? {} }), ...change }));
+  const malformed = { wait: { kind: 'malformed' as const } };
+  const unavailable = { outcome: sampleOutcome('unavailable') };
+
+  test('on_absent: stop, hold, defer', () => {
+    expect(rule({ onAbsent: 'stop' }).jobEffect).toEqual({ kind: 'stop', reason: 'malformed_wait' });
+    expect(rule({ onAbsent: 'stop' }).reason).toEqual({ code: 'no_usable_wait', wait: 'absent' });
+    expect(rule({ onAbsent: 'hold' }).jobEffect).toEqual({ kind: 'hold' });
+    expect(rule({ onAbsent: 'hold' }).hostEffect.hold).toEqual(held);
+    expect(rule({ onAbsent: 'defer' }).jobEffect).toEqual({ kind: 'defer', notBeforeMs: NOW + 3_600_000 });
+    expect(rule({ onAbsent: 'defer' }).reason).toEqual({
+      code: 'defer',
+      cause: 'no_hint',
+      binding: 'next_run',
+    });
+  });
+
+  test('on_malformed: stop and hold, for a throttle and for an unavailable host alike', () => {
+    for (const change of [malformed, { ...malformed, ...unavailable }]) {
+      expect(rule({ onMalformed: 'stop' }, change).jobEffect).toEqual({
+        kind: 'stop',
+        reason: 'malformed_wait',
+      });
+      expect(rule({ onMalformed: 'hold' }, change).jobEffect).toEqual({ kind: 'hold' });
+      expect(rule({ onMalformed: 'hold' }, change).hostEffect.hold).toEqual(held);
+    }
+  });
+
+  test('an unreadable wait follows its own rule, not the one for absent waits', () => {
+    expect(rule({ onAbsent: 'defer' }, malformed).jobEffect).toEqual({
+      kind: 'defer',
+      notBeforeMs: NOW + 6250,
+    });
+    expect(rule({ onAbsent: 'stop' }, malformed).jobEffect.kind).toBe('defer');
+    expect(rule({ onMalformed: 'stop' }).jobEffect.kind).toBe('defer');
+  });
+
+  test('an unavailable host without a wait is asked again: only throttles must name one', () => {
+    for (const onAbsent of ['stop', 'hold', 'defer'] as const) {
+      expect(rule({ onAbsent }, unavailable).jobEffect.kind).toBe('retry_at');
+    }
+    const job = sampleJobFacts({ noHintEvents: 99 });
+    expect(rule({}, { ...unavailable, job }).jobEffect.kind).toBe('retry_at');
+    expect(rule({}, { ...unavailable, ...malformed, job }).hostEffect).toEqual(nothingLearned);
+  });
+
+  test('without a limit of events a silent host is never held', () => {
+    const plan = rule({ noHintEventsMax: null }, { job: sampleJobFacts({ noHintEvents: 99 }) });
+    expect(plan.jobEffect).toEqual({ kind: 'defer', notBeforeMs: NOW + 75_000 });
+    expect(plan.hostEffect.hold).toBeNull();
+  });
+});
+
+describe('deadline', () => {
+  const at = (deadlineMs: number, required = false) =>
+    planRetry(
+      samplePlanInput({
+        outcome: sampleOutcome('transport'),
+        draw01: 0,
+        policy: samplePolicy({ deadline: { required } }),
+        job: sampleJobFacts({ deadlineMs }),
+      }),
+    );
+
+  test('the next attempt and the headroom must end before it, not at it', () => {
+    expect(at(NOW + 30_500).jobEffect).toEqual({ kind: 'stop', reason: 'deadline' });
+    expect(at(NOW + 30_500).reason).toEqual({
+      code: 'deadline',
+      notBeforeMs: NOW,
+      attemptMs: 30_000,
+      headroomMs: 500,
+      deadlineMs: NOW + 30_500,
+    });
+    expect(at(NOW + 30_501).jobEffect.kind).toBe('retry_at');
+    expect(at(NOW + 30_501).slackMs).toBe(501);
+  });
+
+  test('a job without one goes on with no slack to tell, unless the policy demands one', () => {
+    expect([at(0).jobEffect.kind, at(0).slackMs]).toEqual(['retry_at', null]);
+    expect(at(0, true).jobEffect).toEqual({ kind: 'stop', reason: 'deadline' });
+    expect(at(0, true).reason).toEqual({ code: 'deadline_missing' });
+  });
+});
+
+describe('bounds of a job and its buckets', () => {
+  const reasonOf = (change: Partial<PlanInput>) =>
+    planRetry(samplePlanInput({ outcome: sampleOutcome('unavailable'), ...change })).reason;
+
+  test('attempts: the last one is the limit itself', () => {
+    expect(reasonOf({ job: sampleJobFacts({ attempts: 9 }) }).code).toBe('retry');
+    expect(reasonOf({ job: sampleJobFacts({ attempts: 10 }) })).toEqual({
+      code: 'attempts_used',
+      attempts: 10,
+      attemptsMax: 10,
+    });
+    const policy = samplePolicy({ attempts: { totalMax: null } });
+    expect(reasonOf({ policy, job: sampleJobFacts({ attempts: 10_000 }) }).code).toBe('retry');
+  });
+
+  test('deferrals: the last one is the limit itself', () => {
+    const deferral = { outcome: sampleOutcome('throttled') };
+    expect(reasonOf({ ...deferral, job: sampleJobFacts({ deferrals: 49 }) }).code).toBe('defer');
+    expect(reasonOf({ ...deferral, job: sampleJobFacts({ deferrals: 50 }) })).toEqual({
+      code: 'deferrals_used',
+      deferrals: 50,
+      deferralsMax: 50,
+    });
+    const policy = samplePolicy({ defer: { countMax: null } });
+    expect(reasonOf({ ...deferral, policy, job: sampleJobFacts({ deferrals: 5000 }) }).code).toBe('defer');
+  });
+
+  test('tokens: a part of one is none, the empty bucket is named, and an absent bucket does not bind', () => {
+    const tokens = (batchTokensLeft: number | null, hostTokensLeft: number | null) =>
+      reasonOf({ job: sampleJobFacts({ batchTokensLeft, hostTokensLeft }) });
+    expect(tokens(0, 5)).toEqual({ code: 'no_tokens', bucket: 'batch' });
+    expect(tokens(5, 0.9)).toEqual({ code: 'no_tokens', bucket: 'host' });
+    expect(tokens(1, 1).code).toBe('retry');
+    expect(tokens(null, null).code).toBe('retry');
+  });
+
+  test('spend limits: reached is over, and 0 is no limit', () => {
+    const spent = { bytes: 10, requests: 20, costMicros: 30 };
+    const spend = (bytesMax: number, requestsMax: number, costMicrosMax: number) =>
+      reasonOf({ spend: { spent, limits: { bytesMax, requestsMax, costMicrosMax } } });
+    expect(spend(10, 0, 0)).toEqual({ code: 'spend', limit: 'bytes' });
+    expect(spend(0, 20, 0)).toEqual({ code: 'spend', limit: 'requests' });
+    expect(spend(0, 0, 30)).toEqual({ code: 'spend', limit: 'cost' });
+    expect(spend(11, 21, 31).code).toBe('retry');
+    expect(spend(0, 0, 0).code).toBe('retry');
+  });
+});
+
+describe('which wait decided', () => {
+  const binding = (change: Partial<PlanInput>) =>
+    planRetry(samplePlanInput({ outcome: sampleOutcome('unavailable'), ...change })).reason;
+
+  test.for([
+    ['server_wait', { wait: waitSeconds(60) }],
+    ['cooldown', { job: sampleJobFacts({ cooldownUntilMs: NOW + 90_000 }), wait: waitSeconds(1) }],
+    ['circuit', { job: sampleJobFacts({ openUntilMs: NOW + 90_000 }), wait: waitSeconds(1) }],
+    ['backoff', { job: sampleJobFacts({ attempts: 6 }), wait: waitSeconds(1) }],
+    ['now', { draw01: 0 }],
+    ['stored', { storedNotBeforeMs: NOW + 5 }],
+  ] as const)('%s', ([name, change]) => {
+    expect(binding(change)).toEqual({ code: 'retry', binding: name });
+  });
+});
+
+describe('keeping the slot', () => {
+  const inPlace = (change: Partial<PlanInput>) => {
+    const { jobEffect } = planRetry(samplePlanInput({ wait: waitSeconds(10), ...change }));
+    return jobEffect.kind === 'retry_at' && jobEffect.inPlace;
+  };
+
+  test('not for a wait that another clock makes long', () => {
+    expect(inPlace({})).toBe(true);
+    expect(inPlace({ job: sampleJobFacts({ cooldownUntilMs: NOW + 38_500 }) })).toBe(true);
+    expect(inPlace({ job: sampleJobFacts({ cooldownUntilMs: NOW + 38_501 }) })).toBe(false);
+  });
+
+  test('not where the policy never does, not even for a wait of 0', () => {
+    const policy = samplePolicy({ retryAfter: { inPlaceMaxMs: 0, padAtLeastMs: 0, wakeJitterMs: 0 } });
+    expect(inPlace({ policy, wait: waitSeconds(0), draw01: 0 })).toBe(false);
+  });
+
+  test('not for an unavailable host', () => {
+    expect(inPlace({ outcome: sampleOutcome('unavailable') })).toBe(false);
+  });
+});
+
+describe('hints for the pace', () => {
+  test('a RateLimit hint is passed on, with a done job too', () => {
+    const rateLimit = { remaining: 3, windowMs: 1000, untilMs: NOW + 1000 };
+    const plan = planRetry(samplePlanInput({ outcome: sampleOutcome('served'), rateLimit }));
+    expect(plan.hostEffect).toEqual({ ...nothingLearned, rateLimit });
+  });
+});
+
+describe('numbers that would make a comparison silently false', () => {
+  test.for([
+    { nowMs: Number.NaN },
+    { receivedAtMs: Infinity },
+    { storedNotBeforeMs: Number.NaN },
+    { draw01: Number.NaN },
+    { draw01: -0.01 },
+    { draw01: 1.01 },
+  ])('%o is refused', (change) => {
+    expect(() => planRetry(samplePlanInput(change))).toThrow(RangeError);
   });
 });

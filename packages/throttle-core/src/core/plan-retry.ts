@@ -1,38 +1,11 @@
-import { backoffMs } from './backoff.ts';
-import type { Outcome } from './classify-outcome.ts';
-import {
-  bindingWait,
-  holdCauseOf,
-  type HostEffect,
-  hostEffectOf,
-  type HoldCause,
-  type RateLimitHint,
-} from './host-effect.ts';
+import { holdCauseOf, type HostEffect, hostEffectOf, type HoldCause } from './host-effect.ts';
+import { deferCauseOf, notBeforeOf, staysInPlace } from './not-before.ts';
+import { bindingOf, type PlanInput } from './plan-input.ts';
 import type { Binding, DeferCause, PlanReason } from './plan-reason.ts';
-import type { Policy } from './policy.ts';
-import { emptyBucket, spendReached, type SpendLimits, type Spent } from './retry-budget.ts';
-import { paddedInstantMs, type ServerWait } from './server-wait.ts';
+import { emptyBucket, spendReached } from './retry-budget.ts';
 import type { StopReason } from './stop-reason.ts';
 
-/** The ledger's view of a job, as the planner needs it: read at admission, so this attempt is counted in it. */
-export interface JobFacts {
-  readonly attempts: number;
-  readonly run: number;
-  /** 429s of this run that are settled already; the outcome being planned is not among them. */
-  readonly throttledInRun: number;
-  readonly deferrals: number;
-  readonly startedAtMs: number;
-  /** Absolute; 0: no deadline. */
-  readonly deadlineMs: number;
-  readonly notBeforeMs: number;
-  /** Consecutive throttling events of the host without a usable wait, before this one. */
-  readonly noHintEvents: number;
-  readonly cooldownUntilMs: number;
-  readonly openUntilMs: number;
-  /** null: the bucket is off. */
-  readonly batchTokensLeft: number | null;
-  readonly hostTokensLeft: number | null;
-}
+export type { JobFacts, PlanInput } from './plan-input.ts';
 
 export type JobEffect =
   | { readonly kind: 'done' }
@@ -47,30 +20,6 @@ export type JobEffect =
   | { readonly kind: 'continue' }
   /** The attempt was given back unsent or cut by shutdown: the job waits as before. The attempt stays counted. */
   | { readonly kind: 'release' };
-
-export interface PlanInput {
-  readonly outcome: Outcome;
-  /** What the response said about waiting, read by the parser the policy names. */
-  readonly wait: ServerWait;
-  /** A live RateLimit hint of the response, passed on to the fleet. */
-  readonly rateLimit: RateLimitHint | null;
-  /** The answer is a redirect to be followed; `hop` counts from 1. null: it is not. */
-  readonly redirect: { readonly hop: number } | null;
-  readonly method: string;
-  readonly cancelled: boolean;
-  readonly approved: boolean;
-  readonly job: JobFacts;
-  /** What the batch may spend and has spent, this attempt included; null: not limited. */
-  readonly spend: { readonly limits: SpendLimits; readonly spent: Spent } | null;
-  readonly policy: Policy;
-  /** One random draw, 0 to 1, for every jitter of this plan. */
-  readonly draw01: number;
-  readonly nowMs: number;
-  /** Receipt of the response headers, on the same clock as `nowMs`. */
-  readonly receivedAtMs: number;
-  /** The not_before already stored for this very outcome; null: it is planned for the first time. */
-  readonly storedNotBeforeMs: number | null;
-}
 
 export interface Plan {
   readonly hostEffect: HostEffect;
@@ -198,57 +147,6 @@ function deferred({ job, policy }: PlanInput, notBeforeMs: number, reason: PlanR
   return { jobEffect: { kind: 'defer', notBeforeMs }, reason };
 }
 
-/** Why this run is over; null: it goes on. A longer wait can end a run, never an instant come earlier for it. */
-function deferCauseOf(input: PlanInput): DeferCause | null {
-  const { policy, job, outcome } = input;
-  const wait = bindingOf(input);
-  const { deferOverMs } = policy.retryAfter;
-  if (wait.kind === 'delay' && deferOverMs !== null && wait.seconds * 1000 > deferOverMs) return 'long_wait';
-  if (outcome.class !== 'throttled') return null;
-  const { throttledPerRunMax } = policy.attempts;
-  if (throttledPerRunMax !== null && job.throttledInRun + 1 > throttledPerRunMax) return 'run_limit';
-  return wait.kind !== 'delay' && outcome.source === 'destination' ? 'no_hint' : null;
-}
-
-/**
- * The latest of all instants that bind the job. The order of the list breaks ties for the explanation only.
- * An instant that was stored for this outcome stands: planning it again must not restart the countdown.
- */
-function notBeforeOf(
-  input: PlanInput,
-  hostEffect: HostEffect,
-  deferCause: DeferCause | null,
-): { readonly notBeforeMs: number; readonly binding: Binding } {
-  if (input.storedNotBeforeMs !== null) return { notBeforeMs: input.storedNotBeforeMs, binding: 'stored' };
-  const { job, policy, nowMs, draw01 } = input;
-  const wait = bindingOf(input);
-  const instants: [Binding, number][] = [['server_wait', serverInstant(input, wait)]];
-  if (startsNextRun(input, wait, deferCause))
-    instants.push(['next_run', nowMs + policy.defer.nextRunAfterMs]);
-  if (input.redirect === null) {
-    // A redirect goes on at a host of its own, whose clocks the gate asks for the hop.
-    instants.push(
-      // The pause that the fleet is about to learn holds for this job too.
-      ['cooldown', Math.max(job.cooldownUntilMs, hostEffect.cooldownUntilMs)],
-      ['circuit', job.openUntilMs],
-      ['backoff', nowMs + backoffMs(job.attempts, policy.backoff, draw01)],
-    );
-  }
-  let latest: [Binding, number] = ['now', Math.ceil(nowMs)];
-  for (const candidate of instants) if (candidate[1] > latest[1]) latest = candidate;
-  return { notBeforeMs: Math.ceil(latest[1]), binding: latest[0] };
-}
-
-function serverInstant({ policy, draw01, receivedAtMs }: PlanInput, wait: ServerWait): number {
-  return wait.kind === 'delay' ? paddedInstantMs(receivedAtMs, wait.seconds, policy.retryAfter, draw01) : 0;
-}
-
-/** A run that is over for its 429s waits for the next one; a long wait or a missing hint has its own instant. */
-function startsNextRun({ policy }: PlanInput, wait: ServerWait, cause: DeferCause | null): boolean {
-  if (cause === 'run_limit') return true;
-  return cause === 'no_hint' && wait.kind === 'absent' && policy.retryAfter.onAbsent === 'defer';
-}
-
 /**
  * Strictly before the deadline: an attempt that could end exactly at it is one that can be late. A hop without a
  * wait runs on the budget that was checked when its attempt was admitted.
@@ -269,23 +167,6 @@ function budgetEnd({ job, spend, redirect }: PlanInput): Step | null {
   if (redirect !== null) return null;
   const bucket = emptyBucket(job.batchTokensLeft, job.hostTokensLeft);
   return bucket === null ? null : stop('retry_budget', { code: 'no_tokens', bucket });
-}
-
-/**
- * A short wait keeps the job's host slot: the whole host pauses meanwhile, so the slot is idle anyway. Not longer
- * than such a pause can last, or another cause of delay would keep a usable slot from the other jobs.
- */
-function staysInPlace(input: PlanInput, notBeforeMs: number): boolean {
-  const { retryAfter } = input.policy;
-  const wait = bindingOf(input);
-  if (input.outcome.class !== 'throttled' || wait.kind !== 'delay' || retryAfter.inPlaceMaxMs === 0)
-    return false;
-  const longestMs = paddedInstantMs(input.receivedAtMs, retryAfter.inPlaceMaxMs / 1000, retryAfter, 1);
-  return wait.seconds * 1000 <= retryAfter.inPlaceMaxMs && notBeforeMs <= longestMs;
-}
-
-function bindingOf(input: PlanInput): ServerWait {
-  return bindingWait(input.outcome, input.redirect !== null, input.wait);
 }
 
 function hostInput(input: PlanInput): Parameters<typeof hostEffectOf>[0] {

@@ -41,6 +41,18 @@ function shareOf(share: number, jobs: number): number {
 
 const PARTS = 1_000_000;
 
+/** What use costs the operator. Millionths of the operator's currency unit; 0: free. */
+export interface Prices {
+  readonly microsPerGigabyte: number;
+  readonly microsPerThousandRequests: number;
+}
+
+/** What an attempt costs, in whole millionths rounded up: many small uses must not come out free. */
+export function costMicrosOf(prices: Prices, used: Pick<Spent, 'bytes' | 'requests'>): number {
+  const bytesCost = (used.bytes * prices.microsPerGigabyte) / 1_000_000_000;
+  return Math.ceil(bytesCost + (used.requests * prices.microsPerThousandRequests) / 1000);
+}
+
 /** The first limit that has been reached; null: the batch may spend more. */
 export function spendReached(limits: SpendLimits, spent: Spent): SpendKind | null {
   if (reached(spent.bytes, limits.bytesMax)) return 'bytes';

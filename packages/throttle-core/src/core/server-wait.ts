@@ -12,11 +12,6 @@ export type ServerWait =
       readonly source: string;
     };
 
-/** The server's own instant: never padded, never cut. */
-export function serverInstantMs(receivedAtMs: number, seconds: number): number {
-  return receivedAtMs + seconds * 1000;
-}
-
 /**
  * When to ask again after a wait of `seconds`: receipt + max(wait x multiply, wait + at least) + U(0, wake jitter).
  * Servers round down and close their windows late, so the pad only ever adds. Whole milliseconds, rounded up.

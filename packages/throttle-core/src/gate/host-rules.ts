@@ -1,4 +1,5 @@
 import type { LearnPolicy, Policy } from '../core/policy.ts';
+import type { SpendLimits } from '../core/retry-budget.ts';
 import type { BatchDefaults, HostRules } from './gate.ts';
 
 /** A lease outlives its attempt by this much: time to settle, and for a frozen worker to notice. */
@@ -51,6 +52,7 @@ export interface BatchRequest {
   readonly owner: string;
   /** Absolute; null: none for the batch as a whole, each job has its own. */
   readonly deadlineMs: number | null;
+  readonly spend: SpendLimits;
 }
 
 /** How a batch begins under a policy. */
@@ -60,7 +62,7 @@ export function batchDefaultsOf(policy: Policy, request: BatchRequest): BatchDef
     approved: request.approved ?? policy.approvals !== 'explicit',
     owner: request.owner,
     deadlineMs: request.deadlineMs ?? 0,
-    spend: { bytesMax: 0, requestsMax: 0, costMicrosMax: 0 },
+    spend: request.spend,
   };
 }
 

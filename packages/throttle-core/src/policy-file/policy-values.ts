@@ -1,6 +1,6 @@
 import type { CircuitPolicy, LearnPolicy, Policy } from '../core/policy.ts';
 import { PRESETS } from '../core/presets.ts';
-import type { SpendLimits } from '../core/retry-budget.ts';
+import type { Prices, SpendLimits } from '../core/retry-budget.ts';
 import type { PolicyValues } from './fields.ts';
 
 /** What the workers need to know of a host besides its policy. Secrets are named here, never written. */
@@ -14,10 +14,8 @@ export interface HostSettings {
 }
 
 /** What a batch may spend, and what is charged for it. Millionths of the operator's currency unit. */
-export interface SpendPolicy {
+export interface SpendPolicy extends Prices {
   readonly limits: SpendLimits;
-  readonly microsPerGigabyte: number;
-  readonly microsPerThousandRequests: number;
 }
 
 /** Takes a policy apart. A switched-off group shows what it would have if it were switched on: balanced's values. */
