@@ -252,9 +252,12 @@ const SHARED_SCOPE = ['concurrency', 'pace', 'host_tokens', 'circuit', 'ramp'];
 
 export type Level = 'file' | 'group' | 'host';
 
-export function mayBeSetAt(level: Level, key: FieldKey): boolean {
-  return !isUnder(level === 'file' ? NAMED_HOSTS_ONLY : WHOLE_FILE_ONLY, key);
-}
+/** The keys that an entry of each level can set. */
+export const KEYS_AT: Readonly<Record<Level, readonly FieldKey[]>> = {
+  file: FIELD_KEYS.filter((key) => !isUnder(NAMED_HOSTS_ONLY, key)),
+  group: FIELD_KEYS.filter((key) => !isUnder(WHOLE_FILE_ONLY, key)),
+  host: FIELD_KEYS.filter((key) => !isUnder(WHOLE_FILE_ONLY, key)),
+};
 
 export function isSharedScope(key: FieldKey): boolean {
   return isUnder(SHARED_SCOPE, key);

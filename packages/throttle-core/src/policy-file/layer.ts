@@ -1,5 +1,5 @@
 import { isSwitch } from './field.ts';
-import { type FieldKey, FIELD_KEYS, FIELDS, type Level, mayBeSetAt, type PolicyValues } from './fields.ts';
+import { type FieldKey, FIELDS, KEYS_AT, type Level, type PolicyValues } from './fields.ts';
 import type { KeyPath, Locator } from './problem.ts';
 import type { Written } from './schema.ts';
 
@@ -31,8 +31,8 @@ export function layerOf(
     values[key] = value;
     lines[key] = locator.lineOf([...path, ...writtenAs.split('.')]);
   };
-  for (const key of FIELD_KEYS) {
-    const value = mayBeSetAt(level, key) ? valueAt(written, key) : undefined;
+  for (const key of KEYS_AT[level]) {
+    const value = valueAt(written, key);
     if (value !== undefined) set(key, value, key);
   }
   const perSecond = valueAt(written, 'pace.rate');

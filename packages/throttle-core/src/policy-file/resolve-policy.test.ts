@@ -149,14 +149,15 @@ describe('resolved policies', () => {
     expect(origins['backoff.base']).toEqual({ layer: 'preset strict-budget', line: null });
   });
 
-  test('ten thousand host entries cost a look-up nothing', () => {
-    const entries = Array.from({ length: 10_000 }, (_, index) => `  h${index}.test: {concurrency: 2}`).join(
+  test('a look-up among thousands of host entries makes no new object', () => {
+    const entries = Array.from({ length: 2000 }, (_, index) => `  h${index}.test: {concurrency: 2}`).join(
       '\n',
     );
     const large = fileOf(`hosts:\n${entries}`);
-    resolvePolicy(large, 'h1.test');
-    const startedAt = performance.now();
-    for (let index = 0; index < 10_000; index += 1) resolvePolicy(large, 'h1.test');
-    expect(performance.now() - startedAt).toBeLessThan(1000);
+    const first = resolvePolicy(large, 'h1999.test').policy;
+    for (let index = 0; index < 1000; index += 1) {
+      if (resolvePolicy(large, 'h1999.test').policy !== first) throw new Error('resolved anew');
+    }
+    expect(first.concurrency).toBe(2);
   });
 });

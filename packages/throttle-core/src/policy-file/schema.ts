@@ -1,14 +1,6 @@
 import { z } from 'zod';
 import { type Field, isSwitch, type SwitchField } from './field.ts';
-import {
-  type FieldKey,
-  FIELD_KEYS,
-  FIELDS,
-  type Level,
-  mayBeSetAt,
-  PACE_RATE,
-  PRESET_FIELD,
-} from './fields.ts';
+import { type FieldKey, FIELDS, KEYS_AT, type Level, PACE_RATE, PRESET_FIELD } from './fields.ts';
 import { HOST_PATTERN_FORM, readHostPattern } from './host-pattern.ts';
 
 /** The fields as the nested mappings that people write. */
@@ -87,7 +79,7 @@ function shapeOf(level: Level): Record<string, z.ZodType> {
 
 function treeOf(level: Level): Branch {
   const root: Branch = { field: null, children: new Map() };
-  for (const key of FIELD_KEYS) if (mayBeSetAt(level, key)) plant(root, key, FIELDS[key]);
+  for (const key of KEYS_AT[level]) plant(root, key, FIELDS[key]);
   plant(root, 'pace.rate', PACE_RATE);
   return root;
 }
