@@ -4,7 +4,8 @@ import type { FieldFault, UrlJob } from '@holdoff/url-job';
 import type { Disposition } from './apply-decision.ts';
 import type { Admitted } from './ask-gate.ts';
 import type { EndedUrl } from './deliver-result.ts';
-import type { FetchPage } from './fetch-page.ts';
+import type { FetchPage, PageExchange } from './fetch-page.ts';
+import type { RobotsBook } from './robots/robots-book.ts';
 import type { HopPosition } from './redirect/next-hop.ts';
 
 /** One pick-up of a queue job by this worker. */
@@ -43,9 +44,21 @@ export interface WorkerParts {
   readonly gate: Gate;
   readonly scopeOf: (url: string) => Scope;
   readonly fetchPage: FetchPage;
+  readonly robots: Pick<RobotsBook, 'check' | 'learn' | 'giveUp'>;
+  readonly workerId: string;
   /** Judges a URL before permission is asked: form, address, method. null: nothing against it. */
   readonly refuseUrl: (url: string, policy: Policy) => Refusal | null;
-  readonly requestHeaders: (attempt: Attempt, admitted: Admitted) => Readonly<Record<string, string>>;
+  /** The header set that the job names; undefined: no such set. */
+  readonly headersOf: (job: UrlJob) => Readonly<Record<string, string>> | undefined;
+  /** What tells an origin of our own whom it talks to; empty outside tests. */
+  readonly traceHeaders: (attempt: Attempt, admitted: Admitted) => Readonly<Record<string, string>>;
+  /** Headers that ask for the page only if it is another one than was delivered before. */
+  readonly conditionalHeaders: (
+    url: string,
+    headersRef: string | null,
+  ) => Promise<Readonly<Record<string, string>>>;
+  /** Remembers which version of a page was delivered. */
+  readonly remember: (url: string, headersRef: string | null, exchange: PageExchange) => Promise<void>;
   /** A payload that no producer of ours wrote: kept aside with the reason, ended, never fetched. */
   readonly refusePayload: (delivery: Delivery, fault: FieldFault) => Promise<Disposition>;
   /** Hands a result to every sink; rejects with `DeliveryFault`. */

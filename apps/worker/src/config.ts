@@ -41,6 +41,10 @@ const schema = z.object({
     .regex(/^[\x20-\x7e]+$/)
     .default('Holdoff/0.1 (+https://github.com/holdoff/holdoff)')
     .describe('User-Agent of every request; name a contact'),
+  HEADERS_FILE: z
+    .string()
+    .default('')
+    .describe('JSON file with the header sets that jobs name by reference; empty: none'),
   METRICS_HOST: z.string().default('127.0.0.1').describe('Address of /metrics, /healthz and /readyz'),
   METRICS_PORT: z.coerce
     .number()

@@ -30,6 +30,8 @@ export async function endAttempt(attempt: Attempt, answered: Answered): Promise<
   if (end !== null) {
     const fault = await handOver(attempt, resultOf(attempt, answered, end), answered.exchange.body);
     if (fault) return giveBack(attempt, answered);
+    if (answered.target.hops === 0)
+      await attempt.parts.remember(attempt.job.url, attempt.job.headersRef, answered.exchange);
   }
   const reply = await settle(attempt, answered, jobEffect);
   if (end !== null && reply.kind === 'settled') {

@@ -1,14 +1,18 @@
 import { parseUrlJob, type UrlJob } from '@holdoff/url-job';
 import type { Disposition } from './apply-decision.ts';
-import { type Answer, askGate } from './ask-gate.ts';
+import { type Admitted, type Answer, askGate } from './ask-gate.ts';
+import { askRobots, type RobotsAnswer } from './ask-robots.ts';
 import { Attempt, type Delivery, type Target, type WorkerParts } from './attempt.ts';
 import { answerOf } from './decide-step.ts';
+import { hopHeaders } from './redirect/hop-headers.ts';
 import { type HopPosition, urlFingerprint } from './redirect/next-hop.ts';
 import { endAttempt, endUnsent, leaveHost, withHop } from './end-attempt.ts';
 
+type Headers = Readonly<Record<string, string>>;
+
 /**
  * The story of one delivery of a URL job, top to bottom:
- * read it → ask the gate → fetch → decide → hand the result over and settle → say where the queue job goes.
+ * read it → ask robots.txt → ask the gate → fetch → decide → hand the result over and settle → say where the queue job goes.
  *
  * A redirect asks the gate of its target's host and goes on in the same attempt. Nothing waits here for longer
  * than the policy's inline limit: a job that must wait leaves the worker with the instant to return.
@@ -20,10 +24,22 @@ export async function handleUrlJob(delivery: Delivery, parts: WorkerParts): Prom
   const attempt = new Attempt(read.value, delivery, parts);
   const startedAtMs = parts.monotonicMs();
   let target = firstTarget(read.value, parts);
+  const own = parts.headersOf(read.value);
+  if (own === undefined)
+    return endUnsent(
+      attempt,
+      target.url,
+      'poison',
+      'the job names a header set that the workers do not have',
+    );
 
   for (;;) {
     const refused = parts.refuseUrl(target.url, target.scope.policy);
     if (refused !== null) return endUnsent(attempt, target.url, refused.reason, refused.detail);
+
+    const robots = await askRobots(attempt, target);
+    if (robots.kind !== 'allowed') return notAllowed(attempt, target, robots);
+    target = robots.target;
 
     const answer = await askGate(attempt, target, target.purpose);
     if (answer.kind !== 'admitted') return notAdmitted(attempt, target, answer);
@@ -31,7 +47,7 @@ export async function handleUrlJob(delivery: Delivery, parts: WorkerParts): Prom
     const exchange = await parts.fetchPage({
       url: target.url,
       method: read.value.method,
-      headers: parts.requestHeaders(attempt, answer),
+      headers: await headersFor(attempt, own, target, answer),
       body: target.scope.policy.body,
       budgetMs: budgetLeft(target, startedAtMs, answer.askedAtMonotonicMs, parts),
       signal: delivery.signal,
@@ -42,6 +58,18 @@ export async function handleUrlJob(delivery: Delivery, parts: WorkerParts): Prom
     await leaveHost(attempt, answered);
     target = hopTarget(answered.step.next, parts);
   }
+}
+
+async function headersFor(
+  attempt: Attempt,
+  own: Headers,
+  target: Target,
+  admitted: Admitted,
+): Promise<Headers> {
+  const { job, parts } = attempt;
+  const trace = parts.traceHeaders(attempt, admitted);
+  if (target.hops > 0) return { ...hopHeaders(own, job.url, target.url), ...trace };
+  return { ...own, ...(await parts.conditionalHeaders(job.url, job.headersRef)), ...trace };
 }
 
 function firstTarget(job: UrlJob, parts: WorkerParts): Target {
@@ -64,6 +92,22 @@ function budgetLeft(target: Target, startedAtMs: number, askedAtMs: number, part
   const nowMs = parts.monotonicMs();
   if (nowMs - askedAtMs > target.scope.rules.leaseMarginMs) return 0;
   return Math.max(0, target.scope.policy.deadline.attemptMs - (nowMs - startedAtMs));
+}
+
+/** What robots.txt, or not knowing it yet, means for the queue job. */
+function notAllowed(
+  attempt: Attempt,
+  target: Target,
+  robots: Exclude<RobotsAnswer, { kind: 'allowed' }>,
+): Promise<Disposition> | Disposition {
+  switch (robots.kind) {
+    case 'disallowed':
+      return endUnsent(attempt, target.url, 'robots', robots.detail);
+    case 'not_admitted':
+      return notAdmitted(attempt, target, robots.answer);
+    case 'over':
+      return robots.disposition;
+  }
 }
 
 /** What an answer without permission means for the queue job. */

@@ -18,10 +18,12 @@ import { createFetchPage, type PageFetcher } from './create-fetch-page.ts';
 import type { Sink } from './deliver-result.ts';
 import { DeliveryProbe } from './delivery-probe.ts';
 import { drainSteps } from './drain.ts';
+import { readHeaderSets } from './header-sets.ts';
 import { Intake } from './intake.ts';
 import { followFleetPolicy } from './policy-view.ts';
 import { createProcessor } from './process-delivery.ts';
 import { createFolderSink } from './sinks/folder-sink.ts';
+import { resultsIdOf } from './sinks/results-id.ts';
 import { openStores, type Stores } from './stores.ts';
 import { watchSurroundings } from './watch-surroundings.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
@@ -56,6 +58,9 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
     { ...SILENT, deliveryFault: () => probe.fault() },
   ]);
   const parts = createWorkerParts({
+    workerId: config.WORKER_ID,
+    deployment: config.HOLDOFF_DEPLOYMENT,
+    resultsId: await resultsIdOf(config.RESULTS_DIR),
     stores,
     policy: policy.view,
     fetcher,
@@ -63,6 +68,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
     events,
     call: promoter(stores, logger),
     wheel,
+    headerSets: await readHeaderSets(config.HEADERS_FILE),
     traceHeaders: config.TRACE_HEADERS === 'on',
   });
   const worker = createQueueWorker(
@@ -81,15 +87,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   const surroundings = await watchSurroundings(config, stores, intake, logger);
   collectProcessMetrics(registry);
   const lag = new EventLoopLag(registry);
-  const server = await startMetricsServer({
-    host: config.METRICS_HOST,
-    port: config.METRICS_PORT,
-    registry,
-    checks: [
-      { name: 'intake', check: () => intake.causes[0] ?? null },
-      { name: 'gate', check: stores.reachable },
-    ],
-  });
+  const server = await serve(config, registry, intake, stores);
 
   shutdown.add(
     ...drainSteps({ graceMs: config.SHUTDOWN_GRACE_MS, server, worker, wheel, cut }),
@@ -102,6 +100,23 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
     metricsPort: server.port,
     policyVersion: policy.view.version,
     concurrency: config.WORKER_CONCURRENCY,
+  });
+}
+
+function serve(
+  config: WorkerConfig,
+  registry: Registry,
+  intake: Intake,
+  stores: Stores,
+): Promise<MetricsServer> {
+  return startMetricsServer({
+    host: config.METRICS_HOST,
+    port: config.METRICS_PORT,
+    registry,
+    checks: [
+      { name: 'intake', check: () => intake.causes[0] ?? null },
+      { name: 'gate', check: stores.reachable },
+    ],
   });
 }
 

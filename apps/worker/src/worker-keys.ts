@@ -16,13 +16,15 @@ export interface WorkerKeys {
   validators(url: string, headersRef: string | null): string;
 }
 
-export function workerKeys(deployment: string): WorkerKeys {
+/** `resultsId`: the place to which pages are delivered; what is known there is not known elsewhere. */
+export function workerKeys(deployment: string, resultsId = ''): WorkerKeys {
   const { prefix } = queueNames(deployment);
   return {
     robots: (origin) => `${prefix}:robots:${origin}`,
     robotsClaim: (origin) => `${prefix}:robots-claim:${origin}`,
     // A page may look different to other headers, so validators are kept for each header set by itself.
-    validators: (url, headersRef) => `${prefix}:validators:${digest(`${headersRef ?? ''}\n${url}`)}`,
+    validators: (url, headersRef) =>
+      `${prefix}:validators:${digest(`${resultsId}\n${headersRef ?? ''}\n${url}`)}`,
   };
 }
 

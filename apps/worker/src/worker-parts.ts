@@ -5,11 +5,19 @@ import type { AttemptEvents, WorkerParts } from './attempt.ts';
 import type { PageFetcher } from './create-fetch-page.ts';
 import { deliverResult, type Sink } from './deliver-result.ts';
 import { checkUrl } from './guard/check-url.ts';
+import type { HeaderSet } from './header-sets.ts';
 import type { PolicyView } from './policy-view.ts';
 import { refusePayload } from './refuse-payload.ts';
+import { ROBOTS_DEFAULTS, RobotsBook } from './robots/robots-book.ts';
 import type { Stores } from './stores.ts';
+import { ValidatorStore } from './validators/validator-store.ts';
+import { workerKeys } from './worker-keys.ts';
 
 export interface PartsInput {
+  readonly workerId: string;
+  readonly deployment: string;
+  /** Identity of the place where results go. */
+  readonly resultsId: string;
   readonly stores: Stores;
   readonly policy: PolicyView;
   readonly fetcher: PageFetcher;
@@ -17,22 +25,33 @@ export interface PartsInput {
   readonly events: AttemptEvents;
   readonly call: (jobs: readonly JobId[]) => Promise<void>;
   readonly wheel: Pick<WheelTimer, 'lookWithin'>;
+  readonly headerSets: ReadonlyMap<string, HeaderSet>;
   /** Sends job id, attempt and admission instant along, for origins that check us in tests. */
   readonly traceHeaders: boolean;
 }
 
 /** Puts together what a delivery needs. */
 export function createWorkerParts(input: PartsInput): WorkerParts {
+  const keys = workerKeys(input.deployment, input.resultsId);
+  const validators = new ValidatorStore(input.stores.queueRedis, keys);
   const { stores, policy, fetcher, sinks, events, call, wheel } = input;
   return {
     gate: stores.gate,
     scopeOf: (url) => policy.scopeOf(url),
     fetchPage: fetcher.fetchPage,
+    workerId: input.workerId,
+    robots: new RobotsBook({
+      ...ROBOTS_DEFAULTS,
+      redis: stores.queueRedis,
+      keys,
+      monotonicMs: () => performance.now(),
+    }),
     refuseUrl(url) {
       const verdict = checkUrl(url, fetcher.guard);
       return verdict.kind === 'ok' ? null : { reason: verdict.stop, detail: verdict.detail };
     },
-    requestHeaders: ({ delivery }, admitted) =>
+    headersOf: ({ headersRef }) => (headersRef === null ? {} : input.headerSets.get(headersRef)),
+    traceHeaders: ({ delivery }, admitted) =>
       input.traceHeaders
         ? {
             'x-holdoff-job': delivery.job,
@@ -40,6 +59,10 @@ export function createWorkerParts(input: PartsInput): WorkerParts {
             'x-holdoff-admitted-at': String(admitted.admittedAtMs),
           }
         : {},
+    // Losing what is remembered of a page costs traffic, nothing else.
+    conditionalHeaders: (url, headersRef) => validators.conditionalHeaders(url, headersRef).catch(() => ({})),
+    remember: (url, headersRef, exchange) =>
+      validators.delivered(url, headersRef, exchange).catch(() => undefined),
     refusePayload: (delivery, fault) => refusePayload(delivery, fault, stores),
     deliver: (ended, body) => deliverResult(sinks, ended, body),
     call: (jobs) => void call(jobs),

@@ -67,14 +67,14 @@ describe('what an answer to robots.txt means', () => {
     ['404', () => status('404 Not Found'), { kind: 'allowed', by: 'absent' }],
     ['403', () => status('403 Forbidden'), { kind: 'allowed', by: 'absent' }],
     ['410', () => status('410 Gone'), { kind: 'allowed', by: 'absent' }],
-    ['429', () => status('429 Too Many Requests'), { kind: 'later' }],
-    ['500', () => status('500 Oops'), { kind: 'later' }],
-    ['503', () => status('503 Service Unavailable'), { kind: 'later' }],
-    ['a reset', () => (socket) => socket.resetAndDestroy(), { kind: 'later' }],
+    ['429, which says when to ask again', () => status('429 Too Many Requests'), { kind: 'fetch' }],
+    ['500', () => status('500 Oops'), { kind: 'pending' }],
+    ['503', () => status('503 Service Unavailable'), { kind: 'pending' }],
+    ['a reset', () => (socket) => socket.resetAndDestroy(), { kind: 'pending' }],
     [
       'an unknown coding',
       () => (socket) => socket.write(answer('200 OK', ['Content-Encoding: evil'], 'x')),
-      { kind: 'later' },
+      { kind: 'pending' },
     ],
     ['a page of HTML', () => text('<html>Disallow: /</html>'), { kind: 'allowed', by: 'rules' }],
     ['nothing', () => text(''), { kind: 'allowed', by: 'rules' }],
@@ -86,7 +86,7 @@ describe('what an answer to robots.txt means', () => {
 
   test('a file of 5 MB binds us with its first 500 KiB', async () => {
     say = text(`User-agent: *\nDisallow: /a\n${'# filler filler filler\n'.repeat(220_000)}`);
-    expect(await settle(book(), `${server.origin}/a`)).toEqual({ kind: 'disallowed' });
+    expect(await settle(book(), `${server.origin}/a`)).toMatchObject({ kind: 'disallowed' });
   });
 
   test.each([
@@ -99,6 +99,26 @@ describe('what an answer to robots.txt means', () => {
       else text('User-agent: *\nDisallow: /')(socket, head, 0);
     };
     expect(await settle(book(), `${server.origin}/a`)).toMatchObject(expected);
+  });
+
+  test('a file that fails is asked for again after growing pauses, and five times at most', async () => {
+    say = status('500 Oops');
+    const robots = book();
+    const pausesMs: number[] = [];
+    for (let tries = 1; tries <= 5; tries += 1) {
+      await settle(robots, `${server.origin}/a`);
+      pausesMs.push(await redis.pttl(keys.robotsClaim(server.origin)));
+      await redis.del(keys.robotsClaim(server.origin));
+    }
+    for (const [index, pauseMs] of pausesMs.entries()) {
+      expect(pauseMs).toBeGreaterThan(900 * 2 ** index);
+      expect(pauseMs).toBeLessThanOrEqual(1_000 * 2 ** index);
+    }
+    expect(await robots.check(`${server.origin}/a`, null, 0, 'w1')).toMatchObject({
+      kind: 'disallowed',
+      detail: expect.stringContaining('cannot be read'),
+    });
+    expect(server.heads).toHaveLength(5);
   });
 
   test('a host that cannot be asked at all is left to the page, which says why', async () => {

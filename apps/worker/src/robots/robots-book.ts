@@ -17,10 +17,8 @@ export type RobotsVerdict =
       readonly crawlDelaySeconds: number | null;
       readonly by: 'rules' | 'absent' | 'override';
     }
-  | { readonly kind: 'disallowed' }
-  /** Nobody can say yet: the job waits, nothing is sent. */
-  | { readonly kind: 'later'; readonly retryInMs: number; readonly detail: string }
-  /** Somebody of the fleet is asking for it right now. */
+  | { readonly kind: 'disallowed'; readonly detail: string }
+  /** Somebody of the fleet is asking for it right now, or it failed a moment ago: nothing is sent. */
   | { readonly kind: 'pending'; readonly retryInMs: number }
   /** Ask the gate (purpose `robots`), fetch this and tell `learn`. */
   | { readonly kind: 'fetch'; readonly ask: RobotsAsk };
@@ -58,6 +56,10 @@ export const ROBOTS_DEFAULTS = {
 const MEMORY_MS = 60_000;
 const MEMORY_ORIGINS_MAX = 500;
 const PENDING_RETRY_MS = 500;
+/** An origin whose robots.txt fails this often in a row allows nothing until the record ends. */
+const UNREACHABLE_TRIES_MAX = 5;
+/** Before the second try; doubled for each later one. */
+const UNREACHABLE_PAUSE_MS = 1_000;
 
 /** What the fleet knows of robots.txt files, one per origin. Fetches nothing itself: requests go through the gate. */
 export class RobotsBook {
@@ -88,9 +90,14 @@ export class RobotsBook {
       case 'rules':
         return isAllowed(known.rules, target)
           ? { kind: 'allowed', crawlDelaySeconds: known.crawlDelaySeconds, by: 'rules' }
-          : { kind: 'disallowed' };
+          : { kind: 'disallowed', detail: 'robots.txt does not allow this URL' };
       case 'unreachable':
-        return { kind: 'later', retryInMs: this.#options.retryMs, detail: known.detail };
+        return known.tries < UNREACHABLE_TRIES_MAX
+          ? this.#claim(target.origin, worker)
+          : {
+              kind: 'disallowed',
+              detail: `robots.txt cannot be read, so nothing is allowed: ${known.detail}`,
+            };
     }
   }
 
@@ -104,12 +111,11 @@ export class RobotsBook {
     switch (reading.kind) {
       case 'hop':
         return { origin: ask.origin, url: reading.url, hops: ask.hops + 1 };
-      case 'record': {
-        const keptMs = reading.record.kind === 'unreachable' ? retryMs : keepMs;
-        await redis.set(keys.robots(ask.origin), JSON.stringify(reading.record), 'PX', keptMs);
-        this.#remember(ask.origin, reading.record, keptMs);
+      case 'record':
+        if (reading.record.kind === 'unreachable') return this.#failed(ask, reading.record, retryMs);
+        await redis.set(keys.robots(ask.origin), JSON.stringify(reading.record), 'PX', keepMs);
+        this.#remember(ask.origin, reading.record, keepMs);
         break;
-      }
       case 'same_fate':
         // For this worker and this moment only: the page is asked for and ends for the same reason.
         this.#remember(ask.origin, { kind: 'absent', status: 0 }, PENDING_RETRY_MS);
@@ -118,6 +124,20 @@ export class RobotsBook {
         break;
     }
     await this.giveUp(ask);
+    return null;
+  }
+
+  /** Counts the failure; the claim stays for a growing while, so that nobody asks again at once. */
+  async #failed(
+    ask: RobotsAsk,
+    record: Extract<RobotsRecord, { kind: 'unreachable' }>,
+    keptMs: number,
+  ): Promise<null> {
+    const { redis, keys } = this.#options;
+    const known = await this.#recall(ask.origin);
+    const tries = known?.kind === 'unreachable' ? known.tries + 1 : record.tries;
+    await redis.set(keys.robots(ask.origin), JSON.stringify({ ...record, tries }), 'PX', keptMs);
+    await redis.set(keys.robotsClaim(ask.origin), 'failed', 'PX', UNREACHABLE_PAUSE_MS * 2 ** (tries - 1));
     return null;
   }
 

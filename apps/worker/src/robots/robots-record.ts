@@ -11,8 +11,8 @@ const schema = z.discriminatedUnion('kind', [
   }),
   /** There is none for us: everything is allowed (RFC 9309 §2.3.1.3). */
   z.object({ kind: z.literal('absent'), status: z.number() }),
-  /** It exists or not, nobody can say: nothing is allowed until it is asked again (RFC 9309 §2.3.1.4). */
-  z.object({ kind: z.literal('unreachable'), detail: z.string() }),
+  /** It exists or not, nobody can say: nothing is allowed (RFC 9309 §2.3.1.4). `tries`: how often it was asked for. */
+  z.object({ kind: z.literal('unreachable'), detail: z.string(), tries: z.number() }),
 ]);
 
 export type RobotsRecord = Readonly<z.infer<typeof schema>>;
@@ -54,8 +54,10 @@ export function readRobots(exchange: PageExchange, hops: number, productToken: s
     if (!readable) return unreachable(outcome.detail);
     return { kind: 'record', record: { kind: 'rules', ...fresh(parseRobots(exchange.body, productToken)) } };
   }
-  // A limit is not an answer about robots.txt, though its number is one of the 4xx.
-  if (status === 429 || status >= 500) return unreachable(outcome.detail);
+  // A limit is not an answer about robots.txt, though its number is one of the 4xx: the host's cooldown says when
+  // to ask again.
+  if (outcome.class === 'throttled') return { kind: 'unknown' };
+  if (status >= 500) return unreachable(outcome.detail);
   return absent(status);
 }
 
@@ -64,7 +66,7 @@ function fresh(read: ReturnType<typeof parseRobots>): Omit<Extract<RobotsRecord,
 }
 
 function unreachable(detail: string): RobotsReading {
-  return { kind: 'record', record: { kind: 'unreachable', detail: detail.slice(0, 200) } };
+  return { kind: 'record', record: { kind: 'unreachable', detail: detail.slice(0, 200), tries: 1 } };
 }
 
 function absent(status: number): RobotsReading {
