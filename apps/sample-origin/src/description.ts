@@ -214,6 +214,8 @@ const rule = z.strictObject({
   /** The exact path, or a prefix when it ends in `*`; absent: every path. */
   path: z.string().startsWith('/').max(2_000).optional(),
   share: share.default(1),
+  /** Only the first this many requests of each path; absent: all. */
+  times: count.optional(),
   fromMs: durationMs.default(0),
   untilMs: durationMs.optional(),
   /** Answers without asking the limiter, as a broken front end would. */

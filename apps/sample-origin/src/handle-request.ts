@@ -93,13 +93,23 @@ export function handleRequest(
 
 function choose(host: OriginHost, pathname: string, nowMs: number, parts: RequestParts): Plan {
   const sinceStartMs = nowMs - host.startedAtMs;
-  const early = matchRule(host.rules, { pathname, sinceStartMs, beforeLimiter: true }, parts.draw);
+  const early = matchRule(
+    host.rules,
+    { pathname, sinceStartMs, beforeLimiter: true },
+    parts.draw,
+    host.ruleUses,
+  );
   if (early !== null) return { kind: 'rule', answer: early };
 
   const verdict: Verdict = host.limiter.take(sinceStartMs, host.admitted);
   if (verdict.kind === 'refused') return { kind: 'refused', waitMs: verdict.waitMs };
 
-  const late = matchRule(host.rules, { pathname, sinceStartMs, beforeLimiter: false }, parts.draw);
+  const late = matchRule(
+    host.rules,
+    { pathname, sinceStartMs, beforeLimiter: false },
+    parts.draw,
+    host.ruleUses,
+  );
   if (late !== null) return { kind: 'rule', answer: late };
   if (pathname === '/robots.txt') return { kind: 'rule', answer: robotsOf(host) };
   const wallMs = nowMs + host.description.clockOffsetMs;

@@ -3,6 +3,7 @@ import type { HostDescription, Rule } from './description.ts';
 import { HostCounters, type HostStats } from './host-stats.ts';
 import { buildLimiter, limitPerSecond } from './limiters/build-limiter.ts';
 import type { Limiter } from './limiters/limiter.ts';
+import { RuleUses } from './match-rule.ts';
 import { type Page, buildPage } from './answers/page.ts';
 
 /** One host of the origin: what it was told to be, and what has happened to it. */
@@ -17,6 +18,7 @@ export class OriginHost {
   cooldowns: Cooldowns;
   counters: HostCounters;
   rules: readonly Rule[];
+  ruleUses = new RuleUses();
   /** Requests that are being answered, refusals included. */
   inFlight = 0;
   /** Of those, the ones that the limiter has let in. */
@@ -52,6 +54,7 @@ export class OriginHost {
     this.limiter = buildLimiter(this.description.limiter);
     this.cooldowns = new Cooldowns();
     this.counters = new HostCounters(this.#noticeMs);
+    this.ruleUses = new RuleUses();
     this.startedAtMs = nowMs;
   }
 
