@@ -129,6 +129,8 @@ const answer = z.discriminatedUnion('kind', [
     cookies: z.array(headerValue).max(100).default([]),
     headers: z.record(headerName, headerValue).default({}),
     encoding: encoding.optional(),
+    /** Begins with the path and query, so that no two URLs have the same body; not with an encoding or an ETag. */
+    distinct: z.boolean().default(false),
   }),
   z.strictObject({
     kind: z.literal('status'),

@@ -31,6 +31,7 @@ const ROBOTS: Extract<AnswerDescription, { kind: 'page' }> = {
   etag: false,
   cookies: [],
   headers: {},
+  distinct: false,
 };
 const ROBOTS_MISSING: AnswerDescription = { kind: 'status', status: 404, headers: {} };
 

@@ -17,8 +17,7 @@ const FREE_PORT_TRIES = 20;
  */
 export async function listenEverywhere(
   sites: readonly Site[],
-  port: number,
-  connectionsMax: number,
+  { port, connectionsMax }: { readonly port: number; readonly connectionsMax: number },
 ): Promise<{ readonly servers: readonly Server[]; readonly port: number }> {
   for (let attempt = 1; ; attempt += 1) {
     const servers = sites.map((site) => createSiteServer(site, connectionsMax));

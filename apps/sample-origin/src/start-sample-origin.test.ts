@@ -219,6 +219,13 @@ test('an ETag is answered with 304 when the client knows it', async () => {
   expect((await get(urlOf('h'), { headers: { 'if-none-match': '"other"' } })).status).toBe(200);
 });
 
+test('distinct pages have one length and no two the same content', async () => {
+  const { urlOf } = await oneHost({ page: { bytes: 100, distinct: true } });
+  const [one, two] = await Promise.all([get(`${urlOf('h')}/1`), get(`${urlOf('h')}/2?q`)]);
+  expect([one.body.length, two.body.length]).toEqual([100, 100]);
+  expect([one, two].map(({ body }) => body.toString().split('\n')[0])).toEqual(['/1', '/2?q']);
+});
+
 test('robots.txt is what the description says, or missing', async () => {
   const { urlOf } = await start({
     hosts: [{ name: 'open' }, { name: 'shy', robots: 'User-agent: *\nDisallow: /private\n' }],

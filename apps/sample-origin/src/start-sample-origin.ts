@@ -1,12 +1,12 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { startAdmin } from './admin.ts';
 import { type OriginDescriptionInput, type RuleInput, parseDescription, parseRules } from './description.ts';
-import { handleRequest, type RequestParts } from './handle-request.ts';
+import type { RequestParts } from './handle-request.ts';
 import type { HostStats } from './host-stats.ts';
-import { closeServer, listenEverywhere, type Site } from './listen.ts';
+import { closeServer, listenEverywhere } from './listen.ts';
 import { LogFile } from './log-file.ts';
 import { OriginHost } from './origin-host.ts';
 import { RequestLog, type SeenRequest } from './request-log.ts';
+import { serveSite } from './serve-site.ts';
 import { seededRandom } from './seeded-random.ts';
 import { sitesOf } from './sites.ts';
 
@@ -43,7 +43,10 @@ export async function startSampleOrigin(input: OriginDescriptionInput): Promise<
 
   const sites = sitesOf(description.hosts, description.listen);
   const file = description.log.file === undefined ? null : await LogFile.open(description.log.file);
-  const { servers, port } = await listenEverywhere(sites, description.port, description.connectionsMax);
+  const { servers, port } = await listenEverywhere(sites, description).catch(async (error: unknown) => {
+    await file?.close();
+    throw error;
+  });
   const hosts = new Map<string, OriginHost>();
   const log = new RequestLog(description.log.entriesMax);
   const hostNamed = (name: string): OriginHost => {
@@ -62,12 +65,11 @@ export async function startSampleOrigin(input: OriginDescriptionInput): Promise<
   for (const [at, site] of sites.entries()) {
     const here = site.hosts.map((host) => {
       const address = description.listen === undefined ? site.address : host.name;
-      const place = { address, port, noticeMs: description.noticeMs, nowMs: nowMs() };
-      return new OriginHost(host, place);
+      return new OriginHost(host, { address, port, noticeMs: description.noticeMs, nowMs: nowMs() });
     });
     for (const host of here) hosts.set(host.description.name, host);
     const server = servers[at];
-    if (server !== undefined) serve(server, site, here, parts);
+    if (server !== undefined) serveSite(server, site, here, parts);
   }
 
   const origin = {
@@ -105,32 +107,4 @@ export async function startSampleOrigin(input: OriginDescriptionInput): Promise<
     await stopServers();
     throw error;
   }
-}
-
-function serve(server: Server, site: Site, here: readonly OriginHost[], parts: RequestParts): void {
-  const only = here.length === 1 ? here[0] : undefined;
-  const byName = new Map(here.map((host) => [host.description.name, host]));
-  const hostOf = (request: IncomingMessage): OriginHost | undefined => {
-    const name = (request.headers.host ?? '').toLowerCase().replace(/:\d*$/, '');
-    return byName.get(name) ?? (name === site.address ? here[0] : undefined);
-  };
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    const host = only ?? hostOf(request);
-    if (host !== undefined) {
-      handleRequest(request, response, host, parts);
-      return;
-    }
-    response.writeHead(421, { 'Content-Type': 'text/plain' });
-    response.end('No host of that name answers on this address.\n');
-  });
-  // Which host a connection is meant for is known only with its first request; the first host stands for all.
-  const first = here[0];
-  server.on('connection', (socket) => {
-    if (first === undefined) return;
-    first.connections += 1;
-    socket.once('close', () => {
-      first.connections -= 1;
-    });
-  });
-  server.on('clientError', (_error, socket) => socket.destroy());
 }

@@ -12,6 +12,7 @@ export interface Page {
   readonly body: Buffer;
   /** null: none is sent. */
   readonly etag: string | null;
+  readonly distinct: boolean;
 }
 
 const PACK = {
@@ -29,6 +30,7 @@ export function buildPage(description: PageDescription, title: string): Page {
     status: description.status,
     body,
     etag,
+    distinct: description.distinct && description.encoding === undefined && etag === null,
     headers: [
       ['Content-Type', description.contentType],
       ...(description.encoding === undefined ? [] : ([['Content-Encoding', description.encoding]] as const)),
@@ -57,7 +59,14 @@ export function sendPage(exchange: Exchange, page: Page, rateHeaders: HeaderLine
     exchange.response.end();
     return;
   }
-  exchange.whole(page.status, headers, page.body);
+  exchange.whole(page.status, headers, page.distinct ? ownBody(page.body, exchange.entry.path) : page.body);
+}
+
+/** The same length as every page, with the path written over its beginning. */
+function ownBody(body: Buffer, path: string): Buffer {
+  const own = Buffer.from(body);
+  own.write(`${path}\n`);
+  return own;
 }
 
 /** If-None-Match compares weakly (RFC 9110 §13.1.2). */
