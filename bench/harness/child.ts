@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 
@@ -13,6 +14,8 @@ export interface ChildOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Written to its standard input, which is then closed. */
   readonly input?: string;
+  /** Its output goes to this file, as a service's does, and costs the bench nothing; `line` sees none of it. */
+  readonly outputFile?: string;
 }
 
 /** A Node process of a bench: its lines, its CPU time, its end. */
@@ -26,10 +29,12 @@ export class Child {
 
   constructor(what: string, options: ChildOptions) {
     this.#what = what;
+    const output = options.outputFile === undefined ? 'pipe' : openSync(options.outputFile, 'a');
     this.#process = spawn(process.execPath, options.args, {
       env: { ...process.env, ...options.env },
-      stdio: ['pipe', 'pipe', 'pipe'],
+      stdio: ['pipe', output, output],
     });
+    if (typeof output === 'number') closeSync(output);
     this.#process.stdin?.on('error', () => undefined);
     this.#process.stdin?.end(options.input ?? '');
     for (const stream of [this.#process.stdout, this.#process.stderr]) {
@@ -81,13 +86,13 @@ export class Child {
     return kilobytes === undefined ? null : Number(kilobytes) * 1024;
   }
 
-  exit(): Promise<number> {
-    return this.#exit;
+  get alive(): boolean {
+    return this.#process.exitCode === null && this.#process.signalCode === null;
   }
 
   /** Asks it to end; kills it when it does not. */
   async stop(): Promise<void> {
-    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    if (!this.alive) return;
     this.#process.kill('SIGTERM');
     const timer = setTimeout(() => this.#process.kill('SIGKILL'), ENDS_WITHIN_MS);
     await this.#exit;

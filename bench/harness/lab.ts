@@ -1,6 +1,7 @@
 import { delimiter } from 'node:path';
 import type { OriginDescriptionInput } from '@holdoff/sample-origin';
 import { type LocalRedis, startLocalRedis } from '@holdoff/service-runtime';
+import { Fleet, type FleetOptions } from './fleet.ts';
 import { OriginProcess } from './origin-process.ts';
 import { type PeerReport, type PeerTask, runPeer } from './peer-process.ts';
 
@@ -29,9 +30,11 @@ export class Lab {
     return runPeer(task);
   }
 
-  /** Anything else that has to end with the bench. */
-  onEnd(ending: () => Promise<void>): void {
-    this.#endings.push(ending);
+  /** Scheduler and workers of the built product, on a store of their own. */
+  async fleet(options: FleetOptions): Promise<Fleet> {
+    const fleet = await Fleet.start(options, await this.redis());
+    this.#endings.push(() => fleet.stop());
+    return fleet;
   }
 
   async stop(): Promise<void> {
