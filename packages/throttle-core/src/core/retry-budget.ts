@@ -29,14 +29,17 @@ export function batchTokenTotal(policy: BatchTokenPolicy, jobs: number, named: n
     case 'explicit':
       return 0;
     case 'share':
-      return Math.max(policy.least, shareOf(policy.share, jobs));
+      return shareTokens(policy.share, policy.least, jobs);
   }
 }
 
-/** ceil(share x jobs) in integers: 0.07 x 100 is 7.000000000000001 as a double, and its ceiling one too many. */
-function shareOf(share: number, jobs: number): number {
+/**
+ * max(least, ceil(share x jobs)) in integers: 0.07 x 100 is 7.000000000000001 as a double, and its ceiling one too
+ * many. redis/fragments/batch-state.lua is the twin.
+ */
+export function shareTokens(share: number, least: number, jobs: number): number {
   const parts = Math.round(share * PARTS);
-  return Math.floor((parts * jobs + PARTS - 1) / PARTS);
+  return Math.max(least, Math.floor((parts * jobs + PARTS - 1) / PARTS));
 }
 
 const PARTS = 1_000_000;

@@ -1,3 +1,4 @@
+import { shareTokens } from '../core/retry-budget.ts';
 import type { BatchId } from '../core/identifiers.ts';
 import { STOP_REASONS, type StopReason } from '../core/stop-reason.ts';
 import type { BatchSnapshot } from '../gate/gate.ts';
@@ -40,8 +41,6 @@ export function decodeTokens(fields: ReadonlyMap<string, string>): { total: numb
   const mode = fields.get('mode') ?? 'off';
   if (mode === 'off') return null;
   const base =
-    mode === 'fixed'
-      ? number('fixed')
-      : Math.max(number('least'), Math.ceil(number('share') * number('jobs') - 1e-9));
+    mode === 'fixed' ? number('fixed') : shareTokens(number('share'), number('least'), number('jobs'));
   return { total: base + number('extra'), spent: number('spent') };
 }

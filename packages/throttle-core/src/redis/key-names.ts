@@ -31,15 +31,23 @@ export interface KeyNames {
 export type HostPart = string & { readonly hostPart: true };
 
 const PLAIN_HOST = /^[A-Za-z0-9._:[\]-]{1,253}$/;
+const ENCODED_MOST = 253;
 const TAG = /^[A-Za-z0-9._-]{1,64}$/;
 
 /**
- * Host names and group names stand as they are. Anything else is hashed: no text from outside can break the
- * hash tag or meet another host's key (`#` is in no plain name).
+ * Host names and group names stand as they are. Anything else is percent-encoded, or hashed when it is long: no text
+ * from outside can break the hash tag or meet another host's key (`%` and `#` are in no plain name).
  */
 export function hostPart(host: HostKey): HostPart {
   if (PLAIN_HOST.test(host)) return host as string as HostPart;
+  const encoded = encodeURIComponent(host.toWellFormed());
+  if (encoded.length <= ENCODED_MOST) return encoded as HostPart;
   return `#${createHash('sha256').update(host).digest('hex').slice(0, 40)}` as HostPart;
+}
+
+/** The host of a part; a hashed one stays as it is. */
+export function hostOfPart(part: string): HostKey {
+  return (part.includes('%') ? decodeURIComponent(part) : part) as HostKey;
 }
 
 export function keyNames(tag: string): KeyNames {

@@ -3,7 +3,7 @@ import type { BatchId, HostKey, JobId } from '../core/identifiers.ts';
 import type { BatchSnapshot, Gate, HostSnapshot } from '../gate/gate.ts';
 import { decodeBatch } from './decode-batch.ts';
 import { asGateError } from './gate-unavailable.ts';
-import { hostPart, keyNames } from './key-names.ts';
+import { hostOfPart, hostPart, keyNames } from './key-names.ts';
 import type { ScriptContext } from './script-context.ts';
 import { scriptRunner } from './script-runner.ts';
 import { admit } from './scripts/admit.ts';
@@ -14,6 +14,7 @@ import { finish } from './scripts/finish.ts';
 import { holdHost } from './scripts/hold-host.ts';
 import { inspectHost } from './scripts/inspect-host.ts';
 import { inspectJob } from './scripts/inspect-job.ts';
+import { type NamePage, listNames } from './scripts/list-names.ts';
 import { paceOverride } from './scripts/pace-override.ts';
 import { reopenHost } from './scripts/reopen-host.ts';
 import { settle } from './scripts/settle.ts';
@@ -51,9 +52,11 @@ export function createRedisGate(options: RedisGateOptions): Gate {
     ...batchVerbs(context, redis),
     inspectJob: (job) => inspectJob(context, job),
     now: () => asking('time', async () => (clock === undefined ? redisTime(redis) : clock())),
-    listBatches: () =>
-      asking('zrange', async () => (await redis.zrange(names.batches, '0', '-1')) as BatchId[]),
-    listHosts: (cursor, limit) => listHosts(redis, names.hosts, cursor, limit),
+    listBatches: () => listBatches(context),
+    listHosts: async (cursor, limit) => {
+      const page = await listNames(context, 'host', cursor, limit);
+      return { hosts: page.names.map(hostOfPart), cursor: page.cursor };
+    },
     listLane: (host, offset, limit) =>
       asking('zrange', async () => {
         if (limit <= 0) return [];
@@ -136,14 +139,13 @@ async function redisTime(redis: Redis | Cluster): Promise<number> {
   return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
 }
 
-/** Pages by name: the cursor is the last name of the page before. */
-async function listHosts(
-  redis: Redis | Cluster,
-  key: string,
-  cursor: string,
-  limit: number,
-): Promise<{ readonly hosts: readonly HostKey[]; readonly cursor: string | null }> {
-  const from = cursor === '' ? '-' : `(${cursor}`;
-  const hosts = await asking('zrangebylex', () => redis.zrangebylex(key, from, '+', 'LIMIT', 0, limit));
-  return { hosts: hosts as HostKey[], cursor: hosts.length < limit ? null : (hosts.at(-1) ?? null) };
+async function listBatches(context: ScriptContext): Promise<readonly BatchId[]> {
+  const batches: BatchId[] = [];
+  let cursor: string | null = '';
+  while (cursor !== null) {
+    const page: NamePage = await listNames(context, 'batch', cursor, 1000);
+    batches.push(...(page.names as BatchId[]));
+    cursor = page.cursor;
+  }
+  return batches;
 }

@@ -7,6 +7,6 @@ local function batch_create(key, index, batch, i, now)
   redis.call('HSET', key, 'mode', ARGV[i], 'share', ARGV[i + 1], 'least', ARGV[i + 2], 'fixed', ARGV[i + 3],
     'approved', ARGV[i + 4], 'owner', ARGV[i + 5], 'deadline', ARGV[i + 6], 'bytesMax', ARGV[i + 7],
     'requestsMax', ARGV[i + 8], 'costMax', ARGV[i + 9], 'created', now)
-  redis.call('ZADD', index, now, batch)
+  redis.call('ZADD', index, 0, batch)
   return batch_read(key), true
 end

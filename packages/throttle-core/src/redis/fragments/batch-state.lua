@@ -14,8 +14,9 @@ end
 local function batch_total(b)
   if b.mode == 'off' then return nil end
   if b.mode == 'fixed' then return b.fixed + b.extra end
-  -- 1e-9: a share such as 0.07 x 100 is a hair above 7 in binary and must not count as 8.
-  return math.max(b.least, math.ceil(b.share * b.jobs - 1e-9)) + b.extra
+  -- In millionths: 0.07 x 100 is a hair above 7 in binary and must not count as 8 (core/retry-budget.ts is the twin).
+  local parts = math.floor(b.share * 1000000 + 0.5)
+  return math.max(b.least, math.floor((parts * b.jobs + 999999) / 1000000)) + b.extra
 end
 
 local function batch_tokens_left(b)

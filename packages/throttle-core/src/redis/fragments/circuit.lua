@@ -3,8 +3,10 @@ local function circuit_open(h, r, now)
   host_set(h, 'circuit', 'open')
   host_set(h, 'generation', h.generation + 1)
   host_set(h, 'opens', h.opens + 1)
-  local open_ms = math.min(r.openMost, r.openMs * r.growth ^ math.min(30, h.opens - 1))
-  host_set(h, 'openUntil', math.max(now + math.ceil(open_ms), h.cooldown))
+  -- Multiplied step by step: two languages' powers differ in the last bit.
+  local open_ms = r.openMs
+  for _ = 2, math.min(30, h.opens) do open_ms = math.min(r.openMost, open_ms * r.growth) end
+  host_set(h, 'openUntil', math.max(now + math.ceil(math.min(r.openMost, open_ms)), h.cooldown))
   host_set(h, 'responses', 0)
   host_set(h, 'events', 0)
   host_set(h, 'probe', '')

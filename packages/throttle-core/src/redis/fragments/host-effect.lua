@@ -30,7 +30,7 @@ local function apply_host_effect(h, r, j, result, now)
     host_set(h, 'noHint', 0)
   end
   circuit_result(h, r, result, event, current, now)
-  if serving and r.tokenPerSuccess and j.a == 1 then
+  if serving and r.tokenPerSuccess and j.a == 1 and result.purpose == 'a' then
     host_set(h, 'tokens', math.min(r.tokenCap, host_tokens(h, r) + r.tokenPerSuccess))
   end
   local took = now - j.ad

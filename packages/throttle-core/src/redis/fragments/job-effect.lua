@@ -14,7 +14,7 @@ local function apply_job_effect(j, h, r, e)
   end
   local due, cause = '', ''
   if kind == 'continue' then
-    set('c', 1)
+    if e.purpose ~= 'r' then set('c', 1) end
   elseif kind == 'retry_at' or kind == 'defer' then
     due, cause = math.max(now, e.notBefore), 'not_before'
     set('n', e.notBefore)

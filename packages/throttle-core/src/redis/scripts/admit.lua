@@ -13,7 +13,7 @@
 --       7 wheel     zset   host -> next instant to look (ms)
 --       8 trail     list   decision trail of the job, newest first, at most 20
 --       9 hosts     zset   index of hosts, score 0
---      10 batches   zset   index of batches, score created at (ms)
+--      10 batches   zset   index of batches, score 0
 -- A lane, called or leases key of another host is touched, under the same hash tag, only when the job had waited
 -- or kept a slot there (redirects).
 -- ARGV  1 key prefix  2 job  3 host part  4 batch  5 nonce  6 delivery  7 attempt|hop|robots  8 attempts max (0: none)
@@ -35,6 +35,7 @@
 -- @include fallback
 -- @include ledger
 -- @include batch-state
+-- @include batch-adopt
 -- @include facts
 
 local JOB, BATCH, HOST, LEASES, LANE, CALLED, WHEEL, TRAIL = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
@@ -57,8 +58,8 @@ end
 
 if j.e ~= '' then return { 'stale', j.e } end
 if j.known and delivery < j.v then return { 'stale', '' } end
-if j.k == nonce and j.l ~= '' and j.lu > now then
-  local epoch, generation, flag = string.match(j.l, '%.(%d+)%.(%d+)%.(%a)%d$')
+if j.k == nonce and j.l ~= '' and j.lh == part and j.lu > now then
+  local epoch, generation, flag = string.match(j.l, '%.(%d+)%.(%d+)%.(%a)%d%a$')
   return admitted(j.l, tonumber(epoch), tonumber(generation), flag, j.kt)
 end
 -- A job whose ledger is unknown (entered by another tool, or expired) is adopted with its first answer.
@@ -66,8 +67,7 @@ if not j.known then
   j.h, j.b, j.p, j.q, j.t, j.r = part, batch, 50, redis.call('INCR', prefix .. ':sequence'), now, 1
   redis.call('HSET', JOB, 'h', part, 'b', batch, 'p', j.p, 'q', j.q, 't', now, 'r', 1)
   if not b.known then
-    redis.call('HSET', BATCH, 'mode', 'off', 'approved', 1, 'created', now)
-    redis.call('ZADD', KEYS[10], now, batch)
+    batch_adopt(BATCH, KEYS[10], batch, now)
     b.known, b.approved = true, 1
   end
   b.jobs = redis.call('HINCRBY', BATCH, 'jobs', 1)
@@ -162,24 +162,28 @@ if barrier then
   return wait_in_lane(barrier, falls_at, barrier == 'cooldown')
 end
 
+local function lane_ahead() return redis.call('ZCOUNT', LANE, '-inf', '(' .. score_text(lane_score(j))) end
+
 -- 6 its turn
 local reserved = j.rs > now and j.rh == part
-local called_mark = nil
-if redis.call('ZCOUNT', LANE, '-inf', '(' .. score_text(lane_score(j))) > 0 then
-  called_mark = redis.call('ZSCORE', CALLED, job)
-  if not called_mark and not reserved then return wait_in_lane('turn', now + CALL_AGAIN_MS, false) end
+if lane_ahead() > 0 then
+  if not reserved and not redis.call('ZSCORE', CALLED, job) then return wait_in_lane('turn', now + CALL_AGAIN_MS, false) end
 end
 
 -- 7 a slot
 if not reserved and redis.call('ZCOUNT', LEASES, '(' .. score_text(now), '+inf') >= h.cap then
+  -- Where requests are short, the next slot is about to free: those called ahead wait for it in place.
+  local quick = quick_slots(h)
+  if quick > 0 and lane_ahead() < quick then
+    return wait_in_lane('slots', now + math.max(10, math.ceil(h.latency * (lane_ahead() + 1) / h.cap)), true)
+  end
   return wait_in_lane('slots', now + CALL_AGAIN_MS, false)
 end
 
 -- 8 its instant: each waiting request that is on its way gets one of its own, so that nobody polls
 local opens_at = pace_opens_at(h.pace, now)
 if opens_at > now then
-  local ahead = 0
-  if j.wl == part then ahead = redis.call('ZRANK', LANE, job) or 0 else ahead = redis.call('ZCARD', LANE) end
+  local ahead = lane_ahead()
   if ahead > 0 then
     local live = on_their_way(h, CALLED, now)
     if redis.call('ZSCORE', CALLED, job) then live = live - 1 end
@@ -199,7 +203,7 @@ local flag = h.circuit ~= 'closed' and 'p' or 'n'
 local bound = pace_commit(h.pace, limited, now)
 local lease_ms = r.attemptMs + r.leaseMarginMs
 local order = redis.call('HINCRBY', JOB, 'o', 1)
-local lease = job .. '.' .. order .. '.' .. h.epoch .. '.' .. h.generation .. '.' .. flag .. bound
+local lease = job .. '.' .. order .. '.' .. h.epoch .. '.' .. h.generation .. '.' .. flag .. bound .. string.sub(purpose, 1, 1)
 if flag == 'p' then
   host_set(h, 'circuit', 'half_open')
   host_set(h, 'probe', lease)
@@ -225,6 +229,6 @@ if counted then
   end
 end
 local left = batch_tokens_left(b) or ''
-redis.call('HSET', JOB, 'v', delivery, 'a', j.a, 's', j.s, 'c', 0, 'k', nonce, 'kt', left, 'l', lease, 'lh', part,
+redis.call('HSET', JOB, 'v', delivery, 'a', j.a, 's', j.s, 'c', purpose == 'robots' and j.c or 0, 'k', nonce, 'kt', left, 'l', lease, 'lh', part,
   'lu', now + lease_ms, 'ad', now, 'rs', 0, 'w', '', 'wl', '')
 return admitted(lease, h.epoch, h.generation, flag, left)

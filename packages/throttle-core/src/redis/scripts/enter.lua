@@ -35,8 +35,6 @@ local function host_of(part, cap)
   if not s.h.known then
     redis.call('ZADD', HOSTS, 0, part)
     host_set(s.h, 'cap', cap)
-  elseif s.h.cap < 1 then
-    host_set(s.h, 'cap', cap)
   end
   s.barrier, s.falls = host_barrier(s.h, keys.leases, now)
   local _, _, occupied = on_their_way(s.h, keys.called, now)
@@ -61,7 +59,7 @@ local function again(j)
   if j.e ~= '' then return 'duplicate', j.e, 0 end
   if j.n > now then return 'duplicate', '', j.n end
   if j.wl == '' then return 'duplicate', '', now end
-  return 'duplicate', '', fallback_at(host_of(j.wl, 1).h, 0, j.d, now)
+  return 'duplicate', '', fallback_at(host_read(host_keys(prefix, j.wl).host), 0, j.d, now)
 end
 
 local function enter_one(i)
@@ -91,7 +89,10 @@ for i = first, #ARGV, 6 do
   answer[#answer + 1] = detail
   answer[#answer + 1] = at
 end
-if new_jobs > 0 then redis.call('HINCRBY', BATCH, 'jobs', new_jobs) end
+if new_jobs > 0 then
+  redis.call('HINCRBY', BATCH, 'jobs', new_jobs)
+  redis.call('PERSIST', BATCH)
+end
 for part, s in pairs(states) do
   host_write(s.h, now, 0)
   if s.went > 0 then redis.call('PEXPIRE', s.keys.called, CALLED_TTL_MS) end

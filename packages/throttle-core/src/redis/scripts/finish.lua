@@ -3,7 +3,7 @@
 -- Guarantee: the job ends once and its places (lane, call, reservation, expired lease) are free. A newer delivery
 -- or, for delivery 0 (a sweep), a live lease refuses it.
 --
--- KEYS  1 job hash  2 batch hash  3 trail list  4 deadlines zset  5 wheel zset
+-- KEYS  1 job hash  2 batch hash  3 trail list  4 deadlines zset  5 wheel zset  6 batches zset
 -- The job's host is known by its ledger only, so that host's keys are named here, under the same hash tag.
 -- ARGV  1 key prefix  2 job  3 batch  4 delivery (0: a sweep)  5 done|stop reason  6 evidence  7 time (ms; '': Redis TIME)
 --       8 ms an ended ledger is kept
@@ -18,6 +18,7 @@
 -- @include ledger
 -- @include ending
 -- @include batch-count
+-- @include batch-adopt
 
 local prefix, job, delivery, finish = ARGV[1], ARGV[2], tonumber(ARGV[4]), ARGV[5]
 local now = clock(ARGV[7])
@@ -28,13 +29,14 @@ if delivery == 0 and j.l ~= '' and j.lu > now then return { 'stale', '' } end
 if not j.known then
   -- Refused before it was ever entered: recorded, so that a repeated delivery finds its end.
   j.b, j.t, j.r, j.h = ARGV[3], now, 1, '-'
+  if redis.call('EXISTS', KEYS[2]) == 0 then batch_adopt(KEYS[2], KEYS[6], ARGV[3], now) end
   redis.call('HINCRBY', KEYS[2], 'jobs', 1)
 end
 if j.l ~= '' then redis.call('ZREM', prefix .. ':leases:' .. j.lh, j.l) end
 local part = j.wl ~= '' and j.wl or j.l ~= '' and j.lh or j.h
 redis.call('ZREM', prefix .. ':called:' .. part, job)
 end_job(j, job, prefix, KEYS[3], now, finish, '', ARGV[6], tonumber(ARGV[8]))
-local add, write = batch_counter(KEYS[2])
+local add, write = batch_counter(KEYS[2], tonumber(ARGV[8]))
 batch_end_fields(j, finish, add)
 write()
 

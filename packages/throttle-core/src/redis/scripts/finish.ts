@@ -18,6 +18,7 @@ export async function finish(context: ScriptContext, request: FinishRequest): Pr
       names.trail(request.job),
       names.deadlines,
       names.wheel,
+      names.batches,
     ],
     [
       names.prefix,

@@ -1,8 +1,9 @@
-import type { BatchId, HostKey, JobId } from '../../core/identifiers.ts';
+import type { BatchId, JobId } from '../../core/identifiers.ts';
 import type { JobFacts } from '../../core/plan-retry.ts';
 import { type JobSnapshot, type TrailEntry, WAIT_CAUSES } from '../../gate/gate.ts';
 import { decodeTokens } from '../decode-batch.ts';
 import { decodeCause, decodeEnd } from '../decode-facts.ts';
+import { hostOfPart } from '../key-names.ts';
 import { loadScript } from '../load-script.ts';
 import { ReplyReader } from '../reply-reader.ts';
 import type { ScriptContext } from '../script-context.ts';
@@ -26,7 +27,7 @@ function decode(job: JobId, reply: ReplyReader): JobSnapshot {
   const cause = text('w');
   return {
     job,
-    host: text('h') as HostKey,
+    host: hostOfPart(text('h')),
     batch: text('b') as BatchId,
     facts: decodeJobFacts(fields, reply),
     ended: decodeEnd(text('e')),

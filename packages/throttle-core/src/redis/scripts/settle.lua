@@ -38,13 +38,13 @@ if j.l ~= lease then
   if said then return cmsgpack.unpack(said) end
 end
 local h = host_read(KEYS[3])
-local mine = j.l == lease and j.e == ''
+local mine = j.l == lease and j.lh == part and j.e == ''
 local live = mine and j.lu > now
 
-local epoch, generation, bound = string.match(lease, '%.(%d+)%.(%d+)%.%a(%d)$')
+local epoch, generation, bound, purpose = string.match(lease, '%.(%d+)%.(%d+)%.%a(%d)(%a)$')
 local result = {
   outcome = ARGV[7], cooldown = tonumber(ARGV[9]), noHint = ARGV[10] == '1', hold = ARGV[11],
-  epoch = tonumber(epoch), generation = tonumber(generation), bound = bound == '1', lease = lease,
+  epoch = tonumber(epoch), generation = tonumber(generation), bound = bound == '1', lease = lease, purpose = purpose,
   latencyMs = tonumber(ARGV[22]),
 }
 if mine then redis.call('ZREM', KEYS[4], lease) end
@@ -63,7 +63,7 @@ end
 
 local due, cause = '', ''
 if mine then
-  local add, write = batch_counter(KEYS[2])
+  local add, write = batch_counter(KEYS[2], tonumber(ARGV[24]))
   local spent = { requests = tonumber(ARGV[19]), bytes = tonumber(ARGV[20]), cost = tonumber(ARGV[21]) }
   add('requests', spent.requests)
   add('bytes', spent.bytes)
@@ -74,7 +74,7 @@ if mine then
     due, cause = apply_job_effect(j, h, r, {
       job = job, part = part, prefix = prefix, leases = KEYS[4], lane = KEYS[5], called = KEYS[6], trail = KEYS[8], now = now,
       kind = ARGV[15], notBefore = tonumber(ARGV[16]), inPlace = ARGV[17] == '1', reason = ARGV[18],
-      throttled = result.outcome == 'throttled', nonce = nonce, evidence = ARGV[23], keepMs = tonumber(ARGV[24]), add = add,
+      throttled = result.outcome == 'throttled', purpose = purpose, nonce = nonce, evidence = ARGV[23], keepMs = tonumber(ARGV[24]), add = add,
     })
   else
     redis.call('HSET', KEYS[1], 'l', '', 'rq', j.rq, 'by', j.by)

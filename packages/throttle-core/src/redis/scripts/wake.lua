@@ -24,7 +24,7 @@ for _, part in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT',
   if #list >= jobs_max then break end
   local keys = host_keys(prefix, part)
   redis.call('ZREMRANGEBYSCORE', keys.leases, '-inf', now)
-  call_host(host_read(keys.host), part, keys, now, jobs_max - #list, true, list)
+  call_host(host_read(keys.host), part, keys, now, jobs_max, true, list)
 end
 
 for _, job in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, jobs_max)) do
