@@ -151,13 +151,27 @@ function outputOf(source) {
   );
 }
 
+/** What went wrong at the registry or the disk, and what the user can do about it. */
+const CAUSES = [
+  [
+    /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ECONNRESET|ENETUNREACH|network/i,
+    'The npm registry cannot be reached: check the network (and the proxy settings of npm), then run the command again.',
+  ],
+  [
+    /CERT|UNABLE_TO_VERIFY|certificate|UnknownIssuer/i,
+    'A proxy signs this connection with a certificate of its own: name its file in NODE_EXTRA_CA_CERTS, then run the command again.',
+  ],
+  [/ENOSPC|no space/i, 'The disk is full: make room, then run the command again.'],
+  [
+    /EACCES|EPERM|permission denied/i,
+    'This user may not write here: check who owns the checkout, then run the command again.',
+  ],
+];
+
 function installFailure(message, detail) {
-  const advice = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ECONNRESET|ENETUNREACH|network/i.test(detail)
-    ? 'The npm registry cannot be reached: check the network (and the proxy settings of npm), then run the command again.'
-    : /ENOSPC|no space/i.test(detail)
-      ? 'The disk is full: make room, then run the command again.'
-      : /EACCES|EPERM|permission denied/i.test(detail)
-        ? 'This user may not write here: check who owns the checkout, then run the command again.'
-        : 'The lines above say why; running the command again starts the step afresh.';
-  return new Failure(message, { detail, advice });
+  const [, advice] = CAUSES.find(([sign]) => sign.test(detail)) ?? [];
+  return new Failure(message, {
+    detail,
+    advice: advice ?? 'The lines above say why; running the command again starts the step afresh.',
+  });
 }
