@@ -54,7 +54,8 @@ describe('an ordinary exchange', () => {
     ['GET', '429 Too Many Requests', { class: 'throttled', stop: null }],
     ['GET', '503 Service Unavailable', { class: 'unavailable', stop: null }],
     ['GET', '404 Not Found', { class: 'permanent', stop: 'permanent' }],
-    ['GET', '403 Forbidden', { class: 'blocked', stop: 'blocked' }],
+    ['GET', '403 Forbidden', { class: 'throttled', stop: null }],
+    ['GET', '401 Unauthorized', { class: 'blocked', stop: 'blocked' }],
   ] as const)('%s answered %s', async (method, status, outcome) => {
     const server = await serve((socket) => socket.write(answer(status, ['Retry-After: 7'], 'body')));
     const page = await fetcher.fetchPage(pageRequest(`${server.origin}/`, { method }));

@@ -1,13 +1,17 @@
 import { performance } from 'node:perf_hooks';
 import { AttemptBudget } from './fetch/attempt-budget.ts';
 import { outcomeOfFault } from './fetch/classify-exchange.ts';
+import type { FetchFault } from './fetch/fetch-fault.ts';
+import { runExchange } from './fetch/run-exchange.ts';
 import type { FetchPage, PageExchange } from './fetch-page.ts';
-import { type Answered, type Failed, runExchange } from './fetch/run-exchange.ts';
 import { AddressGuard, type AddressGuardSettings } from './guard/address-guard.ts';
 import { checkUrl } from './guard/check-url.ts';
 import { createDirectAgents } from './guard/direct-agents.ts';
+import { closeExit, type Exit } from './guard/exit.ts';
 import { DEFAULT_POOL, NO_POOL, type PoolLimits } from './guard/pool-limits.ts';
 import { createResolver, DEFAULT_RESOLVER, type Resolve } from './guard/resolver.ts';
+import { ExitPool } from './proxy/exit-pool.ts';
+import type { Proxy } from './proxy/proxy-settings.ts';
 
 export interface FetchPageSettings {
   readonly addresses: AddressGuardSettings;
@@ -16,6 +20,8 @@ export interface FetchPageSettings {
   readonly pool?: PoolLimits;
   /** Absent: DNS servers and hosts file of the machine. */
   readonly resolve?: Resolve;
+  /** What `PageRequest.exit` may name. */
+  readonly proxies?: readonly Proxy[];
 }
 
 export interface PageFetcher {
@@ -30,26 +36,29 @@ export interface PageFetcher {
 export function createFetchPage(settings: FetchPageSettings): PageFetcher {
   const guard = new AddressGuard(settings.addresses);
   const resolve = settings.resolve ?? createResolver(DEFAULT_RESOLVER);
-  const pooled = createDirectAgents(guard, resolve, settings.pool ?? DEFAULT_POOL);
-  const fresh = createDirectAgents(guard, resolve, NO_POOL);
+  const limits = settings.pool ?? DEFAULT_POOL;
+  const direct: Exit = {
+    pooled: createDirectAgents(guard, resolve, limits),
+    fresh: createDirectAgents(guard, resolve, NO_POOL),
+    route: 'direct',
+  };
+  const exits = new ExitPool(settings.proxies ?? [], guard, resolve, limits);
 
   const fetchPage: FetchPage = async (request) => {
     const startedAt = performance.now();
+    const elapsedMs = (): number => performance.now() - startedAt;
     const verdict = checkUrl(request.url, guard);
     if (verdict.kind === 'refused') {
-      return asExchange(
-        {
-          kind: 'failed',
-          fault: { kind: 'refused', stop: verdict.stop, detail: verdict.detail },
-          sent: false,
-        },
-        startedAt,
-      );
+      const fault = { kind: 'refused', stop: verdict.stop, detail: verdict.detail } as const;
+      return failedExchange(fault, false, 'direct', elapsedMs());
     }
+    const exit = request.exit == null ? direct : exits.exit(request.exit);
     const budget = new AttemptBudget(request.budgetMs, request.signal);
     try {
-      const result = await runExchange(request, verdict.url, settings.userAgent, { pooled, fresh }, budget);
-      return asExchange(result, startedAt);
+      const result = await runExchange(request, verdict.url, settings.userAgent, exit, budget);
+      if (result.kind === 'failed') return failedExchange(result.fault, result.sent, exit.route, elapsedMs());
+      const { kind: _, ...facts } = result;
+      return { ...facts, durationMs: elapsedMs(), sent: true, proxyAnswer: null };
     } finally {
       budget.dispose();
     }
@@ -58,31 +67,30 @@ export function createFetchPage(settings: FetchPageSettings): PageFetcher {
     fetchPage,
     guard,
     close: () => {
-      pooled.destroy();
-      fresh.destroy();
+      closeExit(direct);
+      exits.close();
     },
   };
 }
 
-const NO_BODY = new Uint8Array(0);
-
-function asExchange(result: Answered | Failed, startedAt: number): PageExchange {
-  const durationMs = performance.now() - startedAt;
-  if (result.kind === 'answered') {
-    const { kind: _, ...facts } = result;
-    return { ...facts, durationMs, sent: true };
-  }
+function failedExchange(
+  fault: FetchFault,
+  sent: boolean,
+  route: Exit['route'],
+  durationMs: number,
+): PageExchange {
   return {
-    outcome: outcomeOfFault(result.fault),
+    outcome: outcomeOfFault(fault, route),
     status: 0,
     headers: {},
     receivedAtMs: 0,
-    body: NO_BODY,
+    body: new Uint8Array(0),
     bodyState: 'none',
     wireBytes: 0,
     latencyMs: 0,
     durationMs,
     redirectTo: null,
-    sent: result.sent,
+    sent,
+    proxyAnswer: fault.kind === 'proxy' ? fault.answer : null,
   };
 }

@@ -1,4 +1,6 @@
 import type { BodyPolicy, HostKey, Outcome } from '@holdoff/throttle-core';
+import type { ProxyAnswer } from './fetch/fetch-fault.ts';
+import type { ProxyExit } from './proxy/exit-pool.ts';
 
 /** What one request of an attempt needs to know. The gate has already admitted it. */
 export interface PageRequest {
@@ -15,6 +17,8 @@ export interface PageRequest {
    * `decodedBytesMax` bytes, state `truncated`; for robots.txt, whose beginning counts.
    */
   readonly overflow?: 'refuse' | 'cut';
+  /** The proxy that carries the request; null or absent: directly. */
+  readonly exit?: ProxyExit | null;
 }
 
 /** What happened on the wire. Never thrown: every HTTP answer and every failure is a value. */
@@ -36,6 +40,8 @@ export interface PageExchange {
   readonly redirectTo: string | null;
   /** False when it is certain that no byte of the request reached the wire. */
   readonly sent: boolean;
+  /** What the proxy answered instead of carrying the request: for the proxy's own cooldown, never the host's. */
+  readonly proxyAnswer?: ProxyAnswer | null;
 }
 
 export type FetchPage = (request: PageRequest) => Promise<PageExchange>;

@@ -1,4 +1,5 @@
-import { FaultError, type FetchFault, type Phase } from './fetch-fault.ts';
+import type { FaultPhase } from '@holdoff/throttle-core';
+import { FaultError, type FetchFault } from './fetch-fault.ts';
 
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
@@ -8,7 +9,7 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
  * registers with `onEnd`; the first end wins, and it stays the reason whatever errors follow from tearing down.
  */
 export class AttemptBudget {
-  phase: Phase = 'queue';
+  phase: FaultPhase = 'queue';
   #ended: FetchFault | undefined;
   readonly #listeners = new Set<(error: FaultError) => void>();
   readonly #timer: NodeJS.Timeout;

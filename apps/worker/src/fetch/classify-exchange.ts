@@ -1,79 +1,63 @@
-import { STATUS_CODES } from 'node:http';
-import type { Outcome } from '@holdoff/throttle-core';
-import type { FetchFault, Phase } from './fetch-fault.ts';
+import {
+  type BodySigns,
+  classifyAnswer,
+  classifyFault,
+  type Outcome,
+  type Route,
+} from '@holdoff/throttle-core';
+import type { FetchFault } from './fetch-fault.ts';
 
-/** Says how a faulty exchange ended: which side failed, and whether the job can go on. */
-export function outcomeOfFault(fault: FetchFault): Outcome {
+/** The head of an answer, as the outcome tables read it. */
+export interface AnswerHead {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, readonly string[]>>;
+  readonly receivedAtMs: number;
+}
+
+/** The outcome of an answer; `signs` null: its body was not looked at. */
+export function outcomeOfAnswer(head: AnswerHead, signs: BodySigns | null, route: Route): Outcome {
+  return classifyAnswer({ ...head, route, body: signs });
+}
+
+/** The outcome of a faulty exchange: our faults under the codes that the outcome tables know them by. */
+export function outcomeOfFault(fault: FetchFault, route: Route): Outcome {
   switch (fault.kind) {
-    case 'refused':
-      return { class: 'neutral', source: 'client', stop: fault.stop, detail: fault.detail };
+    case 'refused': {
+      const code = fault.stop === 'invalid_url' ? 'INVALID_URL' : 'ADDRESS_NOT_ALLOWED';
+      return { ...classifyFault({ code, phase: 'queue', route: 'direct' }), detail: fault.detail };
+    }
     case 'dns':
-      return fault.exists === 'no'
-        ? {
-            class: 'neutral',
-            source: 'client',
-            stop: 'dns',
-            detail: `host name has no address (${fault.code})`,
-          }
-        : {
-            class: 'transport',
-            source: 'client',
-            stop: null,
-            detail: `host name not resolved (${fault.code})`,
-          };
+      // It was us who asked, whoever was to carry the request.
+      return classifyFault({
+        code: fault.exists === 'no' ? 'ENOTFOUND' : fault.code,
+        phase: 'dns',
+        route: 'direct',
+      });
     case 'tls_identity':
-      return {
-        class: 'neutral',
-        source: 'destination',
-        stop: 'tls',
-        detail: `certificate not accepted (${fault.code})`,
-      };
+      return classifyFault({ code: fault.code, phase: 'tls', route });
     case 'deadline':
-      return {
-        class: 'transport',
-        source: fault.phase === 'proxy' ? 'proxy' : fault.phase === 'queue' ? 'client' : 'destination',
-        stop: null,
-        detail: `attempt budget used up ${PHASES[fault.phase]}`,
-      };
+      return classifyFault({ code: 'ATTEMPT_BUDGET', phase: fault.phase, route });
     case 'cancelled':
-      return { class: 'neutral', source: 'client', stop: null, detail: `cancelled ${PHASES[fault.phase]}` };
+      return classifyFault({ code: 'CANCELLED', phase: fault.phase, route });
     case 'transport':
-      return {
-        class: 'transport',
-        source: 'destination',
-        stop: null,
-        detail: `connection failed ${PHASES[fault.phase]} (${fault.code})`,
-      };
-    case 'truncated':
-      return {
-        class: 'transport',
-        source: 'destination',
-        stop: null,
-        detail: `answer cut off (${fault.code})`,
-      };
-    case 'too_large':
-      return {
-        class: 'served',
-        source: 'destination',
-        stop: 'too_large',
-        detail: LIMITS[fault.limit],
-      };
+      return classifyFault({ code: fault.code, phase: fault.phase, route });
+    case 'truncated': {
+      const outcome = classifyFault({ code: 'TRUNCATED', phase: 'body', route });
+      return { ...outcome, detail: `answer cut off (${fault.code})` };
+    }
+    case 'too_large': {
+      const code = fault.limit === 'headers' ? 'HEADERS_TOO_LARGE' : 'BODY_TOO_LARGE';
+      return { ...classifyFault({ code, phase: 'body', route }), detail: LIMITS[fault.limit] };
+    }
     case 'bad_content':
-      return { class: 'served', source: 'destination', stop: 'bad_content', detail: fault.detail };
+      return {
+        ...classifyFault({ code: 'CONTENT_REFUSED', phase: 'body', route }),
+        detail: fault.detail,
+      };
     case 'proxy':
       return outcomeOfProxy(fault);
   }
 }
-
-const PHASES: Readonly<Record<Phase, string>> = {
-  queue: 'before a socket was free',
-  dns: 'while resolving the name',
-  connect: 'while connecting',
-  proxy: 'while the proxy connected',
-  tls: 'during the TLS handshake',
-  headers: 'while waiting for the answer',
-  body: 'while reading the answer',
-};
 
 const LIMITS = {
   wire: 'body larger than the wire limit',
@@ -82,22 +66,10 @@ const LIMITS = {
   headers: 'header larger than its limit',
 } as const;
 
-function outcomeOfProxy(fault: Extract<FetchFault, { kind: 'proxy' }>): Outcome {
-  const what = fault.status === 0 ? fault.code : `${fault.status} ${STATUS_CODES[fault.status] ?? ''}`.trim();
-  const detail = `proxy ${fault.proxy}: ${what}`;
-  // Wrong credentials and a forbidden destination are the same tomorrow; the rest may pass.
-  const lasting = fault.status === 407 || fault.status === 403 || fault.code === 'PROXY_AUTH';
-  if (fault.status === 429) return { class: 'throttled', source: 'proxy', stop: null, detail };
-  return { class: 'transport', source: 'proxy', stop: lasting ? 'proxy' : null, detail };
-}
-
-/** The outcome of an answer that came whole. */
-export function outcomeOfStatus(status: number): Outcome {
-  const detail = `${status} ${STATUS_CODES[status] ?? 'unknown status'}`;
-  const source = 'destination';
-  if (status >= 200 && status < 400) return { class: 'served', source, stop: null, detail };
-  if (status === 429) return { class: 'throttled', source, stop: null, detail };
-  if (status === 401 || status === 403) return { class: 'blocked', source, stop: 'blocked', detail };
-  if (status === 408 || status >= 500) return { class: 'unavailable', source, stop: null, detail };
-  return { class: 'permanent', source, stop: 'permanent', detail };
+function outcomeOfProxy({ proxy, answer, code }: Extract<FetchFault, { kind: 'proxy' }>): Outcome {
+  const outcome =
+    answer === null
+      ? classifyFault({ code, phase: 'proxy', route: 'tunnel' })
+      : classifyAnswer({ ...answer, route: 'tunnel_setup', body: null });
+  return { ...outcome, detail: `proxy ${proxy}: ${outcome.detail}` };
 }

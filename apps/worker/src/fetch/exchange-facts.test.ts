@@ -63,6 +63,29 @@ describe('content types are judged before the body', () => {
   });
 });
 
+describe('the body of a refusal tells what kind it is', () => {
+  const challenge = `<html><script src="/cdn-cgi/challenge-platform/h/b/x.js"></script>${'x'.repeat(9_000)}</html>`;
+  test.each<[string, readonly string[], string | Buffer, object]>([
+    ['403 Forbidden', [], 'You shall not pass', { class: 'blocked', stop: 'blocked' }],
+    ['403 Forbidden', [], 'You have been rate limited', { class: 'throttled', stop: null }],
+    ['403 Forbidden', [], challenge, { class: 'blocked', stop: 'blocked' }],
+    ['503 Service Unavailable', [], challenge, { class: 'blocked', stop: 'blocked' }],
+    ['503 Service Unavailable', ['Content-Encoding: gzip'], gzipSync(challenge), { class: 'blocked' }],
+    ['503 Service Unavailable', ['Content-Encoding: evil'], challenge, { class: 'unavailable' }],
+    ['503 Service Unavailable', ['Content-Encoding: gzip'], 'no gzip', { class: 'unavailable' }],
+    ['503 Service Unavailable', [], 'back soon', { class: 'unavailable', stop: null }],
+    ['429 Too Many Requests', [], challenge, { class: 'blocked' }],
+    ['429 Too Many Requests', [], `${challenge}${'x'.repeat(5_000_000)}`, { class: 'blocked' }],
+    ['429 Too Many Requests', ['Retry-After: 5'], challenge, { class: 'throttled', stop: null }],
+    ['404 Not Found', [], challenge, { class: 'permanent', stop: 'permanent' }],
+  ])('%s %j %#', async (status, lines, body, outcome) => {
+    const { fetcher, server } = await stage((socket) => socket.write(answer(status, lines, body)));
+    const page = await fetcher.fetchPage(pageRequest(`${server.origin}/`));
+    expect(page).toMatchObject({ outcome: { ...outcome, source: 'destination' }, bodyState: 'none' });
+    expect(page.body).toHaveLength(0);
+  });
+});
+
 describe('headers', () => {
   test('a line after thousands of others is seen', async () => {
     const filler = Array.from({ length: 3_500 }, (_, i) => `a: ${i % 10}`);
@@ -133,7 +156,7 @@ describe('ending early', () => {
     const page = await fetcher.fetchPage(pageRequest(`${server.origin}/`));
     open.splice(open.indexOf(server), 1);
     expect(page).toMatchObject({
-      outcome: { class: 'transport', detail: 'connection failed while connecting (ECONNREFUSED)' },
+      outcome: { class: 'transport', detail: 'connection refused (ECONNREFUSED) while connecting' },
       sent: false,
     });
   });

@@ -1,12 +1,13 @@
+import type { FaultPhase } from '@holdoff/throttle-core';
 import { AddressNotAllowedError } from '../guard/checked-addresses.ts';
 import { ResolveError } from '../guard/resolver.ts';
-import { FaultError, type FetchFault, type Phase } from './fetch-fault.ts';
+import { FaultError, type FetchFault } from './fetch-fault.ts';
 
 /** Errors wrap each other (got, AggregateError of several addresses); deeper than this is not looked at. */
 const CAUSES_MAX = 8;
 
 /** Names an error of the HTTP client, the socket, TLS or our own guards. Takes codes only, never message texts. */
-export function faultFromError(error: unknown, phase: Phase): FetchFault {
+export function faultFromError(error: unknown, phase: FaultPhase): FetchFault {
   const chain = causes(error);
   for (const cause of chain) {
     if (cause instanceof FaultError) return cause.fault;

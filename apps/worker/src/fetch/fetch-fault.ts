@@ -1,7 +1,4 @@
-import type { StopReason } from '@holdoff/throttle-core';
-
-/** The part of an exchange that was under way. */
-export type Phase = 'queue' | 'dns' | 'connect' | 'proxy' | 'tls' | 'headers' | 'body';
+import type { FaultPhase, StopReason } from '@holdoff/throttle-core';
 
 /** Everything that can keep an exchange from ending with a whole answer. Made once, where it is noticed. */
 export type FetchFault =
@@ -14,11 +11,11 @@ export type FetchFault =
   | { readonly kind: 'dns'; readonly exists: 'no' | 'unknown'; readonly code: string }
   | { readonly kind: 'tls_identity'; readonly code: string }
   /** The attempt's whole budget ran out. */
-  | { readonly kind: 'deadline'; readonly phase: Phase }
+  | { readonly kind: 'deadline'; readonly phase: FaultPhase }
   /** Ended by us: shutdown, lost lock, cancelled job. */
-  | { readonly kind: 'cancelled'; readonly phase: Phase }
+  | { readonly kind: 'cancelled'; readonly phase: FaultPhase }
   /** Refused, reset, closed early, not HTTP. */
-  | { readonly kind: 'transport'; readonly phase: Phase; readonly code: string }
+  | { readonly kind: 'transport'; readonly phase: FaultPhase; readonly code: string }
   /** The answer ended before it was whole. */
   | { readonly kind: 'truncated'; readonly code: string }
   | { readonly kind: 'too_large'; readonly limit: 'wire' | 'decoded' | 'ratio' | 'headers' }
@@ -33,8 +30,20 @@ export type FetchFault =
         | 'partial';
       readonly detail: string;
     }
-  /** The proxy itself refused, failed or could not be reached; `status` 0: it gave no HTTP answer. */
-  | { readonly kind: 'proxy'; readonly proxy: string; readonly status: number; readonly code: string };
+  /** The proxy itself refused, failed or could not be reached; `answer` null: it gave no HTTP answer. */
+  | {
+      readonly kind: 'proxy';
+      readonly proxy: string;
+      readonly answer: ProxyAnswer | null;
+      readonly code: string;
+    };
+
+/** What a proxy answered to CONNECT instead of opening the tunnel. */
+export interface ProxyAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, readonly string[]>>;
+  readonly receivedAtMs: number;
+}
 
 /** A fault on its way through streams and callbacks that only carry errors. Never leaves this app's fetch code. */
 export class FaultError extends Error {

@@ -3,6 +3,7 @@ import type { ContentCoding } from '../decode/content-coding.ts';
 import type { AttemptBudget } from './attempt-budget.ts';
 import { faultFromError } from './fault-from-error.ts';
 import { FaultError, type FetchFault } from './fetch-fault.ts';
+import { isCloseDelimited } from './response-headers.ts';
 import type { Answer } from './send-request.ts';
 
 export interface BodyLimits extends DecodeLimits {
@@ -42,7 +43,12 @@ export async function readBody(
     }
     const body = await decoder.end();
     const cut = decoder.cut || wireBytes > limits.wireBytesMax;
-    return { body, state: cut ? 'truncated' : framing(answer), wireBytes, fault: undefined };
+    return {
+      body,
+      state: cut ? 'truncated' : isCloseDelimited(answer) ? 'unknown' : 'complete',
+      wireBytes,
+      fault: undefined,
+    };
   } catch (error) {
     return { body: NOTHING, state: 'truncated', wireBytes, fault: bodyFault(error, budget) };
   } finally {
@@ -52,47 +58,9 @@ export async function readBody(
   }
 }
 
-/** Small bodies of answers nobody reads are read away, so that the socket can be used again. */
-const DRAIN_BYTES_MAX = 65_536;
-const DRAIN_MS_MAX = 250;
-
-/** Gets rid of a body that nobody wants: read to its end if that is near, otherwise the socket is closed. */
-export async function discardBody(answer: Answer, budget: AttemptBudget): Promise<number> {
-  const { stream, response } = answer;
-  const announced = Number(response.headers['content-length'] ?? 0);
-  const timer = setTimeout(() => stream.destroy(), DRAIN_MS_MAX);
-  const stopWaiting = budget.onEnd((error) => stream.destroy(error));
-  let wireBytes = 0;
-  try {
-    if (announced > DRAIN_BYTES_MAX || isCloseDelimited(answer)) return 0;
-    for await (const piece of stream as AsyncIterable<Buffer>) {
-      wireBytes += piece.length;
-      if (wireBytes > DRAIN_BYTES_MAX) break;
-    }
-  } catch {
-    // The answer's head says all that is needed; how its body ended does not matter.
-  } finally {
-    clearTimeout(timer);
-    stopWaiting();
-    stream.destroy();
-  }
-  return wireBytes;
-}
-
 const NOTHING = new Uint8Array(0);
 
 function bodyFault(error: unknown, budget: AttemptBudget): FetchFault {
   const fault = budget.ended ?? faultFromError(error, 'body');
   return fault.kind === 'transport' ? { kind: 'truncated', code: fault.code } : fault;
-}
-
-/** RFC 9112 §6.3: without a length or chunks, the body ends where the connection does. */
-function isCloseDelimited({ response }: Answer): boolean {
-  return (
-    response.headers['content-length'] === undefined && response.headers['transfer-encoding'] === undefined
-  );
-}
-
-function framing(answer: Answer): 'complete' | 'unknown' {
-  return isCloseDelimited(answer) ? 'unknown' : 'complete';
 }

@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+
 /** Lower-cased names, repeated lines kept apart and in order. No prototype: a header may be called `__proto__`. */
 export function headerLines(raw: readonly string[]): Readonly<Record<string, readonly string[]>> {
   const lines = Object.create(null) as Record<string, string[]>;
@@ -16,4 +18,11 @@ export function headBytes(raw: readonly string[]): number {
   let bytes = 19;
   for (const text of raw) bytes += text.length + 2;
   return bytes;
+}
+
+/** RFC 9112 §6.3: without a length or chunks, the body ends where the connection does. */
+export function isCloseDelimited({ response }: { readonly response: IncomingMessage }): boolean {
+  return (
+    response.headers['content-length'] === undefined && response.headers['transfer-encoding'] === undefined
+  );
 }

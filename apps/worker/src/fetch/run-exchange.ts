@@ -2,12 +2,13 @@ import type { Outcome } from '@holdoff/throttle-core';
 import { contentTypeFault } from '../decode/content-type.ts';
 import { ACCEPT_ENCODING, readContentCoding, transferCodingFault } from '../decode/content-coding.ts';
 import type { PageRequest } from '../fetch-page.ts';
-import type { AgentPair } from '../guard/direct-agents.ts';
+import type { Exit } from '../guard/exit.ts';
 import { readLocation } from '../redirect/location.ts';
 import type { AttemptBudget } from './attempt-budget.ts';
-import { outcomeOfFault, outcomeOfStatus } from './classify-exchange.ts';
+import { outcomeOfAnswer, outcomeOfFault } from './classify-exchange.ts';
 import type { FetchFault } from './fetch-fault.ts';
-import { discardBody, readBody } from './read-body.ts';
+import { glanceBody } from './glance-body.ts';
+import { readBody } from './read-body.ts';
 import { headBytes, headerLines } from './response-headers.ts';
 import { type Answer, type NoAnswer, sendRequest } from './send-request.ts';
 
@@ -30,18 +31,12 @@ export interface Failed {
   readonly sent: boolean;
 }
 
-/** One way to the network: agents that reuse sockets, and agents that never do. */
-export interface Route {
-  readonly pooled: AgentPair;
-  readonly fresh: AgentPair;
-}
-
 /** Sends the request and takes the answer apart. Whatever happens, the socket is back in its pool or closed at the end. */
 export async function runExchange(
   request: PageRequest,
   url: URL,
   userAgent: string,
-  route: Route,
+  exit: Exit,
   budget: AttemptBudget,
 ): Promise<Answered | Failed> {
   const wire = {
@@ -55,13 +50,14 @@ export async function runExchange(
     },
     headerBytesMax: request.body.headerBytesMax,
   };
-  const first = await sendRequest(wire, route.pooled, budget);
+  if (exit.route === 'tunnel') budget.phase = 'proxy';
+  const first = await sendRequest(wire, exit.pooled, budget);
   // An idle socket's closing crossed our request: the server has answered nobody. GET and HEAD may go again at
   // once (RFC 9112 §9.3.1), over a socket that cannot be stale; the host sees one request.
   const reply =
-    isStale(first) && budget.ended === undefined ? await sendRequest(wire, route.fresh, budget) : first;
+    isStale(first) && budget.ended === undefined ? await sendRequest(wire, exit.fresh, budget) : first;
   if (reply.kind === 'no_answer') return { kind: 'failed', fault: reply.fault, sent: reply.sent };
-  return takeApart(request, url, reply, budget);
+  return takeApart(request, url, reply, exit, budget);
 }
 
 function isStale(reply: Answer | NoAnswer): boolean {
@@ -72,6 +68,7 @@ async function takeApart(
   request: PageRequest,
   url: URL,
   answer: Answer,
+  exit: Exit,
   budget: AttemptBudget,
 ): Promise<Answered> {
   const status = answer.response.statusCode ?? 0;
@@ -86,36 +83,46 @@ async function takeApart(
   const headSize = headBytes(answer.response.rawHeaders);
   const location = readLocation(status, headers['location'] ?? [], url.href);
   const redirectTo = location.kind === 'target' ? location.url : null;
-  const unread = async (outcome: Outcome): Promise<Answered> => ({
-    ...head,
-    outcome,
-    body: NOTHING,
-    bodyState: 'none',
-    wireBytes: headSize + (await discardBody(answer, budget)),
-    redirectTo,
-  });
+  const unread = async (fault: FetchFault | null): Promise<Answered> => {
+    const { signs, wireBytes } = await glanceBody(answer, budget);
+    const outcome =
+      fault === null ? outcomeOfAnswer(head, signs, exit.route) : outcomeOfFault(fault, exit.route);
+    return {
+      ...head,
+      outcome,
+      body: NOTHING,
+      bodyState: 'none',
+      wireBytes: headSize + wireBytes,
+      redirectTo,
+    };
+  };
 
-  if (location.kind === 'unreadable') {
-    return unread(
-      outcomeOfFault({ kind: 'refused', stop: 'invalid_url', detail: 'redirect to an unreadable location' }),
-    );
-  }
-  if (!isPage(request.method, status)) return unread(outcomeOfStatus(status));
-
+  if (location.kind === 'unreadable') return unread(UNREADABLE_LOCATION);
+  if (!isPage(request.method, status)) return unread(null);
   const plan = bodyPlan(request, status, headers);
-  if (typeof plan !== 'string') return unread(outcomeOfFault(plan));
+  if (typeof plan !== 'string') return unread(plan);
+
   const { wireBytesMax, decodedBytesMax, ratioMax } = request.body;
   const limits = { wireBytesMax, decodedBytesMax, ratioMax, overflow: request.overflow ?? 'refuse' };
   const read = await readBody(answer, plan, limits, budget);
   return {
     ...head,
-    outcome: read.fault === undefined ? outcomeOfStatus(status) : outcomeOfFault(read.fault),
+    outcome:
+      read.fault === undefined
+        ? outcomeOfAnswer(head, null, exit.route)
+        : outcomeOfFault(read.fault, exit.route),
     body: read.body,
     bodyState: read.state,
     wireBytes: headSize + read.wireBytes,
     redirectTo,
   };
 }
+
+const UNREADABLE_LOCATION = {
+  kind: 'refused',
+  stop: 'invalid_url',
+  detail: 'redirect to an unreadable location',
+} as const;
 
 const NOTHING = new Uint8Array(0);
 

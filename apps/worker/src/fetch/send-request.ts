@@ -50,7 +50,7 @@ export function sendRequest(
   }
   return new Promise((resolve) => {
     const startedAt = performance.now();
-    const wire: WireState = { ready: false, bytesBefore: 0, socket: undefined, request: undefined };
+    const wire: WireState = { ready: false, reused: false, bytesBefore: 0, socket: undefined };
     const stream = got.stream(request.url, {
       method: request.method,
       headers: { 'user-agent': undefined, ...request.headers },
@@ -91,9 +91,10 @@ export function sendRequest(
 interface WireState {
   /** The socket can carry the request. Before that, no byte of it has left. */
   ready: boolean;
+  /** An earlier exchange used this socket. */
+  reused: boolean;
   bytesBefore: number;
   socket: Socket | undefined;
-  request: ClientRequest | undefined;
 }
 
 function watch(
@@ -102,7 +103,6 @@ function watch(
   budget: AttemptBudget,
   fail: (error: unknown) => void,
 ): void {
-  wire.request = request;
   // Node's own limit drops header lines beyond it without a word, a Retry-After among them. Bytes are the limit.
   request.maxHeadersCount = 0;
   let interim = 0;
@@ -117,25 +117,26 @@ function watch(
   request.once('socket', (socket: Socket) => {
     wire.socket = socket;
     wire.bytesBefore = socket.bytesRead;
+    wire.reused = ESTABLISHED.has(socket);
     const ready = (): void => {
+      ESTABLISHED.add(socket);
       wire.ready = true;
       budget.phase = 'headers';
     };
-    if (!socket.connecting) {
-      // Out of the pool, or handed over by a proxy tunnel that is through already.
-      if (socket instanceof TLSSocket && !request.reusedSocket && socket.getProtocol() === null) {
-        budget.phase = 'tls';
-        socket.once('secureConnect', ready);
-      } else ready();
-      return;
-    }
-    // A literal address is not looked up.
-    budget.phase = isIP(bareHost(request.host)) === 0 ? 'dns' : 'connect';
-    socket.once('lookup', () => (budget.phase = 'connect'));
-    socket.once('connect', () => (budget.phase = 'tls'));
-    socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', ready);
+    const secure = socket instanceof TLSSocket;
+    if (wire.reused || (!socket.connecting && !secure)) return ready();
+    if (socket.connecting) {
+      // A literal address is not looked up.
+      budget.phase = isIP(bareHost(request.host)) === 0 ? 'dns' : 'connect';
+      socket.once('lookup', () => (budget.phase = 'connect'));
+      socket.once('connect', () => (budget.phase = 'tls'));
+    } else budget.phase = 'tls';
+    socket.once(secure ? 'secureConnect' : 'connect', ready);
   });
 }
+
+/** Sockets that have carried a request, or could have: past their handshake. */
+const ESTABLISHED = new WeakSet<Socket>();
 
 function bareHost(host: string): string {
   return host.startsWith('[') ? host.slice(1, -1) : host;
@@ -153,7 +154,7 @@ function isStale(fault: FetchFault, wire: WireState): boolean {
   return (
     fault.kind === 'transport' &&
     CLOSED.has(fault.code) &&
-    wire.request?.reusedSocket === true &&
+    wire.reused &&
     wire.socket?.bytesRead === wire.bytesBefore
   );
 }

@@ -136,4 +136,4 @@ test('500 refusals with a 1 MiB body leave no more sockets than the pool holds, 
   expect(after.held - before.held).toBeLessThan(10);
   // The server and its bodies live in this process too.
   expect(after.rss - before.rss).toBeLessThan(80);
-});
+}, 60_000);

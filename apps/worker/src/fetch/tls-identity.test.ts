@@ -91,7 +91,10 @@ test('a server that speaks no TLS, or stops within the handshake, may be asked a
   expect(wrong).toMatchObject({ outcome: { class: 'transport', stop: null }, sent: false });
   const never = await fetcher.fetchPage(pageRequest(`https://shop.test:${silent.port}/`, { budgetMs: 200 }));
   expect(never).toMatchObject({
-    outcome: { class: 'transport', detail: 'attempt budget used up during the TLS handshake' },
+    outcome: {
+      class: 'transport',
+      detail: 'attempt budget used up (ATTEMPT_BUDGET) during the TLS handshake',
+    },
     sent: false,
   });
 });

@@ -44,6 +44,11 @@ export class AddressGuard {
     return undefined;
   }
 
+  /** For a name that only a proxy resolves: it is taken to be public, so the listed ports are all there is. */
+  portListed(port: number): boolean {
+    return this.#ports.has(port);
+  }
+
   /** False: whatever the name resolves to, this port is refused. */
   portPossible(port: number): boolean {
     return this.#ports.has(port) || (this.#networks.length > 0 && port > 0);
