@@ -7,7 +7,7 @@ export type Route = 'direct' | 'forward_proxy' | 'tunnel' | 'tunnel_setup';
 export type AnswerSign = 'proxy_answered' | 'challenge' | 'usable_wait' | 'rate_limited';
 
 export interface AnswerRow extends Verdict {
-  /** Inclusive ranges; a whole number outside 0 to 999 counts as 0. */
+  /** Inclusive ranges. */
   readonly statuses: readonly (readonly [from: number, to: number])[];
   /** Null: whatever else the answer shows. */
   readonly sign: AnswerSign | null;
@@ -15,7 +15,18 @@ export interface AnswerRow extends Verdict {
 
 const ANY_STATUS = [[0, 999]] as const;
 
-/** Answers, most specific first: the first row that matches decides. Every status has one. */
+/** What is no final HTTP answer. No status is listed: it is the row for all that no other row has. */
+export const OTHER_ANSWER: AnswerRow = {
+  when: 'anything else: 1xx as the last answer, 0, 600 and above',
+  statuses: [],
+  sign: null,
+  class: 'transport',
+  source: 'destination',
+  stop: null,
+  why: 'Not a final HTTP answer.',
+};
+
+/** Answers, most specific first: the first row that matches decides, and the last takes all the others. */
 export const ANSWER_ROWS: readonly AnswerRow[] = [
   {
     when: '403 or 407 from the proxy itself',
@@ -153,13 +164,5 @@ export const ANSWER_ROWS: readonly AnswerRow[] = [
     stop: 'permanent',
     why: 'The host is fine and this is its answer. 425 too: we send no early data, so a repeat is the same request.',
   },
-  {
-    when: 'anything else: 1xx as the last answer, 0, 600 and above',
-    statuses: ANY_STATUS,
-    sign: null,
-    class: 'transport',
-    source: 'destination',
-    stop: null,
-    why: 'Not a final HTTP answer.',
-  },
+  OTHER_ANSWER,
 ];

@@ -1,6 +1,6 @@
-import { ANSWER_ROWS, type AnswerRow, type AnswerSign, type Route } from './answer-outcomes.ts';
+import { ANSWER_ROWS, type AnswerRow, type AnswerSign, OTHER_ANSWER, type Route } from './answer-outcomes.ts';
 import type { BodySigns } from './body-signs.ts';
-import { FAULT_ROWS, type FaultPhase, type FaultRow } from './fault-outcomes.ts';
+import { FAULT_ROWS, type FaultPhase, type FaultRow, OTHER_FAULT } from './fault-outcomes.ts';
 import type { Outcome } from './outcome.ts';
 import { isQuotaSpent, readServerWait, type ResponseHead, type ResponseHeaders } from './read-server-wait.ts';
 import { describeFault, describeStatus } from './describe-outcome.ts';
@@ -31,13 +31,13 @@ export function classifyAnswer(facts: AnswerFacts): Outcome {
   const signs = signsOf(facts);
   const status =
     Number.isInteger(facts.status) && facts.status >= 0 && facts.status <= 999 ? facts.status : 0;
-  const row = firstOf(ANSWER_ROWS, (candidate) => answerMatches(candidate, status, signs));
+  const row = ANSWER_ROWS.find((candidate) => answerMatches(candidate, status, signs)) ?? OTHER_ANSWER;
   return { class: row.class, source: row.source, stop: row.stop, detail: describeStatus(status, row.sign) };
 }
 
 /** Says how a failed exchange ended its attempt. The rows of {@link FAULT_ROWS} decide; any code has one. */
 export function classifyFault(facts: FaultFacts): Outcome {
-  const row = firstOf(FAULT_ROWS, (candidate) => faultMatches(candidate, facts));
+  const row = FAULT_ROWS.find((candidate) => faultMatches(candidate, facts)) ?? OTHER_FAULT;
   return { class: row.class, source: row.source, stop: row.stop, detail: describeFault(facts, row) };
 }
 
@@ -52,13 +52,6 @@ function faultMatches(row: FaultRow, { code, phase, route }: FaultFacts): boolea
   return row.codes.some((pattern) =>
     pattern.endsWith('*') ? code.startsWith(pattern.slice(0, -1)) : code === pattern,
   );
-}
-
-/** The last row of each table takes everything. */
-function firstOf<Row>(rows: readonly Row[], matches: (row: Row) => boolean): Row {
-  const row = rows.find(matches);
-  if (row === undefined) throw new Error('an outcome table has no row for everything else');
-  return row;
 }
 
 function signsOf(facts: AnswerFacts): ReadonlySet<AnswerSign> {

@@ -12,7 +12,19 @@ export interface FaultRow extends Verdict {
   readonly proxied: boolean;
 }
 
-/** Failures without a usable answer, most specific first. The last row takes every code that is not known. */
+/** No code is listed: it is the row for all that no other row has. */
+export const OTHER_FAULT: FaultRow = {
+  when: 'a code that is not known',
+  codes: [],
+  phases: null,
+  proxied: false,
+  class: 'transport',
+  source: 'destination',
+  stop: null,
+  why: 'Bounded like every transport failure, and its code is in the detail.',
+};
+
+/** Failures without a whole answer, most specific first: the first row that matches decides, and the last takes all the others. */
 export const FAULT_ROWS: readonly FaultRow[] = [
   {
     when: 'ended by us: shutdown, lost lock, cancelled job',
@@ -280,14 +292,5 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     stop: null,
     why: 'Servers speak nonsense while they start or fall over; attempts bound it.',
   },
-  {
-    when: 'a code that is not known',
-    codes: ['*'],
-    phases: null,
-    proxied: false,
-    class: 'transport',
-    source: 'destination',
-    stop: null,
-    why: 'Bounded like every transport failure, and its code is in the detail.',
-  },
+  OTHER_FAULT,
 ];

@@ -55,29 +55,36 @@ const FORMS: readonly { readonly form: HttpDateForm; readonly shape: RegExp }[] 
  */
 export function parseHttpDate(text: string, nowMs: number): HttpDateReading {
   for (const { form, shape } of FORMS) {
-    const groups = shape.exec(text)?.groups;
-    if (groups !== undefined) return readShape(groups, form, nowMs);
+    const parts = shape.exec(text)?.groups as DateParts | undefined;
+    if (parts !== undefined) return readShape(parts, form, nowMs);
   }
   return { kind: 'malformed', fault: 'not_a_date' };
 }
 
-function readShape(
-  groups: Readonly<Record<string, string>>,
-  form: HttpDateForm,
-  nowMs: number,
-): HttpDateReading {
+/** What every one of the three shapes captures. */
+interface DateParts {
+  readonly weekday: string;
+  readonly year: string;
+  readonly month: string;
+  readonly day: string;
+  readonly hour: string;
+  readonly minute: string;
+  readonly second: string;
+}
+
+function readShape(parts: DateParts, form: HttpDateForm, nowMs: number): HttpDateReading {
   const written: CivilTime = {
-    year: Number(groups['year']),
-    month: MONTHS.indexOf(groups['month'] ?? ''),
-    day: Number(groups['day']),
-    hour: Number(groups['hour']),
-    minute: Number(groups['minute']),
-    second: Number(groups['second']),
+    year: Number(parts.year),
+    month: MONTHS.indexOf(parts.month),
+    day: Number(parts.day),
+    hour: Number(parts.hour),
+    minute: Number(parts.minute),
+    second: Number(parts.second),
   };
   const time = form === 'rfc850_date' ? { ...written, year: fullYear(written, nowMs) } : written;
-  const leapSecondMisplaced = time.second === 60 && !(time.hour === 23 && time.minute === 59);
-  if (!isPossible(time) || leapSecondMisplaced) return { kind: 'malformed', fault: 'impossible_date' };
-  const weekday = WEEKDAYS.findIndex((name) => name.startsWith(groups['weekday'] ?? ''));
+  const isLeapSecondMisplaced = time.second === 60 && !(time.hour === 23 && time.minute === 59);
+  if (!isPossible(time) || isLeapSecondMisplaced) return { kind: 'malformed', fault: 'impossible_date' };
+  const weekday = WEEKDAYS.findIndex((name) => name.startsWith(parts.weekday));
   if (weekday !== weekdayOf(time)) return { kind: 'malformed', fault: 'wrong_weekday' };
   return { kind: 'date', epochMs: epochMsOf(time), form };
 }

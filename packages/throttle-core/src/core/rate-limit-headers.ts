@@ -2,6 +2,7 @@ import {
   EPOCH_SECONDS_LEAST,
   epochDelay,
   longestOf,
+  longestReading,
   malformed,
   readDate,
   readLabelled,
@@ -63,7 +64,7 @@ export function readReset(field: WaitField): WaitReading {
 /** From here on a number of seconds would lie beyond the year 5138: it is milliseconds. */
 const EPOCH_MILLISECONDS_LEAST = 1e11;
 
-function readResetNumber(decimal: Decimal, field: WaitField): WaitReading {
+function readResetNumber(decimal: Decimal, field: WaitField): WaitDelay {
   const magnitude = ceilDecimal(decimal, 0, Number.MAX_SAFE_INTEGER);
   if (magnitude >= EPOCH_MILLISECONDS_LEAST) return epochDelay(decimal, 'epoch_milliseconds', field);
   if (magnitude >= EPOCH_SECONDS_LEAST) return epochDelay(decimal, 'epoch_seconds', field);
@@ -78,12 +79,7 @@ function readResetNumber(decimal: Decimal, field: WaitField): WaitReading {
  * that breaks the grammar counts for nothing.
  */
 export function readRateLimit(field: WaitField): WaitReading {
-  const readings = field.lines.flatMap((line) => quotasOf(line, field).map((quota) => quota.wait));
-  const delays = readings.filter((reading) => reading.kind === 'delay');
-  const [first, ...rest] = delays;
-  if (first === undefined) return readings[0] ?? { kind: 'absent' };
-  const longest = rest.reduce((best, next) => (next.seconds > best.seconds ? next : best), first);
-  return { ...longest, candidates: readings.length };
+  return longestReading(field.lines.flatMap((line) => quotasOf(line, field).map((quota) => quota.wait)));
 }
 
 /** The quotas of a RateLimit field with their windows, spent ones included; what is not well-formed is left out. */
@@ -112,7 +108,7 @@ function quotasOf(line: string, field: WaitField): readonly Quota[] {
   const reset = entries?.get('reset');
   const decimal = parseDecimal(reset === undefined ? '' : String(reset));
   const window = decimal === undefined ? undefined : readResetNumber(decimal, field);
-  return [quota(entries?.get('remaining'), window?.kind === 'delay' ? window : undefined)];
+  return [quota(entries?.get('remaining'), window)];
 }
 
 function quota(remaining: number | undefined, window: WaitDelay | undefined): Quota {

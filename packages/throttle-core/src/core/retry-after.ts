@@ -98,9 +98,12 @@ export function parseRetryAfterLenient(field: WaitField): WaitReading {
  * that belongs to a date is not a separator, and one without a blank may be a decimal comma: it is not guessed.
  */
 export function longestOf(lines: readonly string[], read: (value: string) => WaitReading): WaitReading {
-  const readings = lines.flatMap((line) => readLine(trimOws(line), read));
-  const delays = readings.filter((reading) => reading.kind === 'delay');
-  const [first, ...rest] = delays;
+  return longestReading(lines.flatMap((line) => readLine(trimOws(line), read)));
+}
+
+/** The longest delay; without any the first reading; absent where there is none. */
+export function longestReading(readings: readonly WaitReading[]): WaitReading {
+  const [first, ...rest] = readings.filter((reading) => reading.kind === 'delay');
   if (first === undefined) return readings[0] ?? { kind: 'absent' };
   const longest = rest.reduce((best, next) => (next.seconds > best.seconds ? next : best), first);
   return { ...longest, candidates: readings.length };

@@ -53,20 +53,28 @@ const ISO_SHAPES: readonly RegExp[] = [
 ];
 
 /** RFC 5322 section 4.3. Other abbreviations are ambiguous (IST is three zones) and are not guessed. */
-const ZONE_HOURS: Readonly<Record<string, number>> = {
-  z: 0,
-  ut: 0,
-  utc: 0,
-  gmt: 0,
-  est: -5,
-  edt: -4,
-  cst: -6,
-  cdt: -5,
-  mst: -7,
-  mdt: -6,
-  pst: -8,
-  pdt: -7,
-};
+const ZONE_HOURS: ReadonlyMap<string, number> = new Map([
+  ['z', 0],
+  ['ut', 0],
+  ['utc', 0],
+  ['gmt', 0],
+  ['est', -5],
+  ['edt', -4],
+  ['cst', -6],
+  ['cdt', -5],
+  ['mst', -7],
+  ['mdt', -6],
+  ['pst', -8],
+  ['pdt', -7],
+]);
+
+const OFFSET = /(?<sign>[+-])(?<hours>[0-9]{2}):?(?<minutes>[0-9]{2})?$/u;
+
+interface OffsetParts {
+  readonly sign: string;
+  readonly hours: string;
+  readonly minutes?: string;
+}
 
 /**
  * Reads the dates that servers send where an HTTP-date belongs: any case, a wrong or missing weekday, zone names
@@ -77,66 +85,76 @@ const ZONE_HOURS: Readonly<Record<string, number>> = {
  */
 export function parseSloppyDate(text: string, nowMs: number): SloppyDateReading {
   for (const shape of SHAPES) {
-    const groups = shape.exec(text)?.groups;
-    if (groups !== undefined) return readNamedMonth(groups, nowMs);
+    const parts = shape.exec(text)?.groups as DateParts | undefined;
+    if (parts !== undefined) return readNamedMonth(parts, nowMs);
   }
   for (const shape of ISO_SHAPES) {
-    const groups = shape.exec(text)?.groups;
-    if (groups !== undefined) return readIso(groups);
+    const parts = shape.exec(text)?.groups as DateParts | undefined;
+    if (parts !== undefined) return readIso(parts);
   }
   return { kind: 'malformed', fault: 'not_a_date' };
 }
 
-type Groups = Readonly<Record<string, string | undefined>>;
-
-function readNamedMonth(groups: Groups, nowMs: number): SloppyDateReading {
-  const month = monthOf(groups['month'] ?? '');
-  if (month < 0) return { kind: 'malformed', fault: 'not_a_date' };
-  const offsetMs = zoneOffsetMs(groups['zone'] ?? 'gmt');
-  if (offsetMs === undefined) return { kind: 'malformed', fault: 'unknown_zone' };
-  const written = civilOf(groups, month);
-  const isShort = groups['year']?.length === 2;
-  const year = isShort ? fullYear(written, nowMs + offsetMs) : written.year;
-  return instantOf({ ...written, year }, groups, offsetMs, 'sloppy_date');
+/** What every shape captures; a shape without the optional ones does not have them. */
+interface DateParts {
+  readonly year: string;
+  readonly month: string;
+  readonly day: string;
+  readonly hour: string;
+  readonly minute: string;
+  readonly second?: string;
+  readonly fraction?: string;
+  readonly zone?: string;
 }
 
-function readIso(groups: Groups): SloppyDateReading {
-  const zone = groups['zone'];
+function readNamedMonth(parts: DateParts, nowMs: number): SloppyDateReading {
+  const month = monthOf(parts.month);
+  if (month < 0) return { kind: 'malformed', fault: 'not_a_date' };
+  const offsetMs = zoneOffsetMs(parts.zone ?? 'gmt');
+  if (offsetMs === undefined) return { kind: 'malformed', fault: 'unknown_zone' };
+  const written = civilOf(parts, month);
+  const isShort = parts.year.length === 2;
+  const year = isShort ? fullYear(written, nowMs + offsetMs) : written.year;
+  return instantOf({ ...written, year }, parts, offsetMs, 'sloppy_date');
+}
+
+function readIso(parts: DateParts): SloppyDateReading {
+  const zone = parts.zone;
   if (zone === undefined) return { kind: 'malformed', fault: 'no_zone' };
   const offsetMs = zoneOffsetMs(zone);
   if (offsetMs === undefined) return { kind: 'malformed', fault: 'unknown_zone' };
-  const month = Number(groups['month']) - 1;
+  const month = Number(parts.month) - 1;
   if (month < 0 || month > 11) return { kind: 'malformed', fault: 'impossible_date' };
-  return instantOf(civilOf(groups, month), groups, offsetMs, 'iso_8601');
+  return instantOf(civilOf(parts, month), parts, offsetMs, 'iso_8601');
 }
 
 function instantOf(
   time: CivilTime,
-  groups: Groups,
+  parts: DateParts,
   offsetMs: number,
   form: 'iso_8601' | 'sloppy_date',
 ): SloppyDateReading {
   if (!isPossible(time)) return { kind: 'malformed', fault: 'impossible_date' };
   const startMs = epochMsOf(time) - offsetMs;
-  return { kind: 'date', epochMs: startMs + beyondWrittenMs(groups), form };
+  return { kind: 'date', epochMs: startMs + beyondWrittenMs(parts), form };
 }
 
 /** What lies between the written whole second (or minute) and the instant meant, rounded up. */
-function beyondWrittenMs(groups: Groups): number {
-  if (groups['second'] === undefined) return 60_000;
-  const fraction = groups['fraction'] ?? '';
+function beyondWrittenMs(parts: DateParts): number {
+  if (parts.second === undefined) return 60_000;
+  const fraction = parts.fraction ?? '';
   const wholeMs = Number(fraction.slice(0, 3).padEnd(3, '0'));
   return /[1-9]/u.test(fraction.slice(3)) ? wholeMs + 1 : wholeMs;
 }
 
-function civilOf(groups: Groups, month: number): CivilTime {
+function civilOf(parts: DateParts, month: number): CivilTime {
   return {
-    year: Number(groups['year']),
+    year: Number(parts.year),
     month,
-    day: Number(groups['day']),
-    hour: Number(groups['hour']),
-    minute: Number(groups['minute']),
-    second: Number(groups['second'] ?? 0),
+    day: Number(parts.day),
+    hour: Number(parts.hour),
+    minute: Number(parts.minute),
+    second: Number(parts.second ?? 0),
   };
 }
 
@@ -151,13 +169,13 @@ function monthOf(name: string): number {
 /** East of UTC is positive. undefined: the zone is not known. */
 function zoneOffsetMs(zone: string): number | undefined {
   const lower = zone.toLowerCase();
-  const numeric = /(?<sign>[+-])(?<hours>[0-9]{2}):?(?<minutes>[0-9]{2})?$/u.exec(lower)?.groups;
+  const numeric = OFFSET.exec(lower)?.groups as OffsetParts | undefined;
   if (numeric === undefined) {
-    const hours = Object.hasOwn(ZONE_HOURS, lower) ? ZONE_HOURS[lower] : undefined;
+    const hours = ZONE_HOURS.get(lower);
     return hours === undefined ? undefined : hours * 3_600_000;
   }
-  const hours = Number(numeric['hours']);
-  const minutes = Number(numeric['minutes'] ?? 0);
+  const hours = Number(numeric.hours);
+  const minutes = Number(numeric.minutes ?? 0);
   if (hours > 23 || minutes > 59) return undefined;
-  return (numeric['sign'] === '-' ? -1 : 1) * (hours * 60 + minutes) * 60_000;
+  return (numeric.sign === '-' ? -1 : 1) * (hours * 60 + minutes) * 60_000;
 }

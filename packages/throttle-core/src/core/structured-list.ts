@@ -41,19 +41,26 @@ export function parseDictionary(line: string): ReadonlyMap<string, number | unde
   const entries = new Map<string, number | undefined>();
   const scanner = new Scanner(line);
   do {
-    const groups = scanner.take(ENTRY)?.groups;
-    if (groups === undefined) return undefined;
-    entries.set(groups['key'] ?? '', integerOf(groups['value']));
+    const entry = scanner.take(ENTRY)?.groups as KeyAndValue | undefined;
+    if (entry === undefined) return undefined;
+    entries.set(entry.key, integerOf(entry.value));
     takeParameters(scanner);
   } while (scanner.take(COMMA) !== undefined);
   return scanner.isAtEnd ? entries : undefined;
+}
+
+/** What {@link PARAMETER} and {@link ENTRY} capture; a parameter without a value stands for true. */
+interface KeyAndValue {
+  readonly key: string;
+  readonly value?: string;
 }
 
 /** A key that is written twice means its last value (RFC 9651 section 4.2.3.2). */
 function takeParameters(scanner: Scanner): ReadonlyMap<string, number | undefined> {
   const parameters = new Map<string, number | undefined>();
   for (let match = scanner.take(PARAMETER); match !== undefined; match = scanner.take(PARAMETER)) {
-    parameters.set(match.groups?.['key'] ?? '', integerOf(match.groups?.['value']));
+    const { key, value } = match.groups as unknown as KeyAndValue;
+    parameters.set(key, integerOf(value));
   }
   return parameters;
 }

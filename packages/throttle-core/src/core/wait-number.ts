@@ -47,7 +47,7 @@ export function wholeSeconds(spanMs: number): number {
   return Math.min(WAIT_SECONDS_MAX, Math.max(0, Math.ceil(spanMs / 1000)));
 }
 
-const GO_UNITS_NS: Readonly<Record<string, bigint>> = {
+const GO_UNITS_NS: Readonly<Record<GoUnit, bigint>> = {
   ns: 1n,
   us: 1_000n,
   µs: 1_000n,
@@ -58,6 +58,14 @@ const GO_UNITS_NS: Readonly<Record<string, bigint>> = {
   h: 3_600_000_000_000n,
 };
 
+type GoUnit = 'ns' | 'us' | 'µs' | 'μs' | 'ms' | 's' | 'm' | 'h';
+
+/** One term, as {@link GO_TERM} captures it. */
+type GoTerm = readonly [text: string, whole: string, fraction: string | undefined, unit: GoUnit];
+
+const GO_TERM = /([0-9]+)(?:\.([0-9]+))?(ns|us|µs|μs|ms|s|m|h)/gu;
+const GO_DURATION = new RegExp(`^\\+?(?:${GO_TERM.source})+$`, 'u');
+
 /** Longer numbers are beyond any duration Go can hold, and far beyond the longest wait. */
 const GO_DIGITS_MAX = 40;
 
@@ -67,19 +75,16 @@ const GO_DIGITS_MAX = 40;
  */
 export function parseGoDuration(text: string): number | undefined {
   if (/^\+?0$/u.test(text)) return 0;
-  if (!/^\+?(?:[0-9]+(?:\.[0-9]+)?(?:ns|us|µs|μs|ms|s|m|h))+$/u.test(text)) return undefined;
+  if (!GO_DURATION.test(text)) return undefined;
   let totalNs = 0n;
-  for (const { groups = {} } of text.matchAll(
-    /(?<whole>[0-9]+)(?:\.(?<fraction>[0-9]+))?(?<unit>[a-zµμ]+)/gu,
-  )) {
-    const whole = (groups['whole'] ?? '').replace(/^0+(?=.)/u, '');
-    const fraction = groups['fraction'] ?? '';
-    if (whole.length > GO_DIGITS_MAX) return WAIT_SECONDS_MAX;
+  for (const term of text.matchAll(GO_TERM)) {
+    const [, whole, fraction = '', unit] = term as unknown as GoTerm;
+    const digits = whole.replace(/^0+(?=.)/u, '');
+    if (digits.length > GO_DIGITS_MAX) return WAIT_SECONDS_MAX;
     const kept = fraction.slice(0, GO_DIGITS_MAX);
-    const unitNs = GO_UNITS_NS[groups['unit'] ?? ''] ?? 0n;
     const scale = 10n ** BigInt(kept.length);
-    const sticky = /[1-9]/u.test(fraction.slice(GO_DIGITS_MAX)) ? 1n : 0n;
-    totalNs += (BigInt(whole + kept) * unitNs + sticky + scale - 1n) / scale;
+    const isCut = /[1-9]/u.test(fraction.slice(GO_DIGITS_MAX));
+    totalNs += (BigInt(digits + kept) * GO_UNITS_NS[unit] + (isCut ? 1n : 0n) + scale - 1n) / scale;
   }
   const seconds = (totalNs + 999_999_999n) / 1_000_000_000n;
   return seconds > BigInt(WAIT_SECONDS_MAX) ? WAIT_SECONDS_MAX : Number(seconds);
