@@ -1,4 +1,6 @@
 import { Command } from 'commander';
+import { planCommand } from './commands/plan.ts';
+import { policyCommand } from './commands/policy.ts';
 import { retryAfterCommand } from './commands/retry-after.ts';
 import { runCommand } from './commands/run.ts';
 
@@ -8,5 +10,7 @@ export function createProgram(): Command {
     .description('Fetch with permission, and never fight a server that said "wait".')
     .showHelpAfterError('(add --help for the options)')
     .addCommand(runCommand())
+    .addCommand(planCommand())
+    .addCommand(policyCommand())
     .addCommand(retryAfterCommand());
 }

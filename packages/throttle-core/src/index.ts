@@ -39,3 +39,6 @@ export { batchDefaultsOf, hostRulesOf } from './gate/host-rules.ts';
 export { createMemoryGate } from './gate/memory-gate.ts';
 export { WheelTimer } from './gate/wheel-timer.ts';
 export type { WheelTimerOptions } from './gate/wheel-timer.ts';
+export { runFailingBatch } from './simulation/failing-batch.ts';
+export { climbLadder, obeyHeader } from './simulation/ladder.ts';
+export { hammerHost, refusedShare, shareHost } from './simulation/limited-host.ts';

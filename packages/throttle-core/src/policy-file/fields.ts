@@ -4,6 +4,7 @@ import {
   type Field,
   instant,
   integer,
+  isSwitch,
   listOf,
   number,
   oneOf,
@@ -258,6 +259,16 @@ export const KEYS_AT: Readonly<Record<Level, readonly FieldKey[]>> = {
   group: FIELD_KEYS.filter((key) => !isUnder(WHOLE_FILE_ONLY, key)),
   host: FIELD_KEYS.filter((key) => !isUnder(WHOLE_FILE_ONLY, key)),
 };
+
+/** Whether a field belongs to a group that is switched off: its value is kept and not used. */
+export function isSwitchedOff(values: PolicyValues, key: FieldKey): boolean {
+  return SWITCHES.some(({ group, on }) => key.startsWith(`${group}.`) && values[group] !== on);
+}
+
+const SWITCHES = FIELD_KEYS.flatMap((group) => {
+  const field: Field<unknown> = FIELDS[group];
+  return isSwitch(field) ? [{ group, on: field.mappingWord }] : [];
+});
 
 export function isSharedScope(key: FieldKey): boolean {
   return isUnder(SHARED_SCOPE, key);

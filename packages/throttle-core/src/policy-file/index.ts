@@ -1,12 +1,12 @@
 export type { Field } from './field.ts';
 export type { FieldKey, PolicyValues } from './fields.ts';
-export { FIELD_KEYS, FIELDS } from './fields.ts';
+export { FIELD_KEYS, FIELDS, isSwitchedOff } from './fields.ts';
 export type { ParsedPolicyFile, PolicyFile } from './parse-policy-file.ts';
 export { parsePolicyFile } from './parse-policy-file.ts';
 export type { HostSettings, SpendPolicy } from './policy-values.ts';
 export type { PolicyProblem } from './problem.ts';
 export { printProblem } from './problem.ts';
 export type { Origin, ResolvedPolicy } from './resolve-policy.ts';
-export { hostKeyOf, resolvePolicy, spendPolicyOf } from './resolve-policy.ts';
+export { hostKeyOf, resolvePolicy, spendPolicyOf, wholeFilePolicy } from './resolve-policy.ts';
 export { policyJsonSchema } from './schema.ts';
-export { printDuration } from './value-words.ts';
+export { printDuration, readDurationMs } from './value-words.ts';

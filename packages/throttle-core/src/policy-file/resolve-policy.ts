@@ -1,8 +1,7 @@
 import type { HostKey } from '../core/identifiers.ts';
 import type { Policy } from '../core/policy.ts';
 import { PRESET_NAMES, type PresetName, PRESETS } from '../core/presets.ts';
-import { isSwitch } from './field.ts';
-import { type FieldKey, FIELD_KEYS, FIELDS, isSharedScope, type PolicyValues } from './fields.ts';
+import { type FieldKey, FIELD_KEYS, isSharedScope, isSwitchedOff, type PolicyValues } from './fields.ts';
 import { canonicalHost } from './host-pattern.ts';
 import type { Layer } from './layer.ts';
 import type { HostGroup, PolicyFile } from './parse-policy-file.ts';
@@ -44,9 +43,14 @@ export function resolvePolicy(
   return { ...resolvedOf(file, layersFor(file, group, host)), hostKey: (group?.name ?? host) as HostKey };
 }
 
+/** The policy of hosts that no group and no host entry is for. */
+export function wholeFilePolicy(file: PolicyFile): ResolvedPolicy {
+  return resolvedOf(file, [file.whole]);
+}
+
 /** What a batch may spend; the same for all hosts. */
 export function spendPolicyOf(file: PolicyFile): SpendPolicy {
-  return spendOf(resolvedOf(file, [file.whole]).values);
+  return spendOf(wholeFilePolicy(file).values);
 }
 
 /**
@@ -107,18 +111,11 @@ export function mergeLayers(file: PolicyFile, layers: readonly Layer[]): Resolve
 /** What a preset has switched off has no figures in it: switched on, it begins with those of balanced. */
 function presetOrigins(preset: PresetName): Record<FieldKey, Origin> {
   const values = PRESET_VALUES[preset];
-  const origins: Partial<Record<FieldKey, Origin>> = {};
-  for (const key of FIELD_KEYS) {
-    const around = FIELD_KEYS.find((group) => isSwitch(FIELDS[group]) && key.startsWith(`${group}.`));
-    const isOff = around !== undefined && values[around] !== switchedOn(around);
-    origins[key] = { layer: `preset ${isOff ? 'balanced' : preset}`, line: null };
-  }
-  return origins as Record<FieldKey, Origin>;
-}
-
-function switchedOn(key: FieldKey): string | null {
-  const field = FIELDS[key];
-  return isSwitch(field) ? field.mappingWord : null;
+  const origins = FIELD_KEYS.map((key): [FieldKey, Origin] => [
+    key,
+    { layer: `preset ${isSwitchedOff(values, key) ? 'balanced' : preset}`, line: null },
+  ]);
+  return Object.fromEntries(origins) as Record<FieldKey, Origin>;
 }
 
 function deepFreeze<T extends object>(value: T): T {
