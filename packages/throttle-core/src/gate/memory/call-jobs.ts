@@ -92,8 +92,11 @@ export function callHost(
     return null;
   }
   const room = callRoom(host, nowMs);
+  const before = list.length;
   if (options.again && hostBarrier(host, nowMs) === null) callAgain(host, nowMs, options.most, list);
-  const allowed = Math.min(room.room, options.most - list.length);
+  // Where one only may go, whoever is called again is the one.
+  const taken = list.length > before && takesOneOnly(host);
+  const allowed = taken ? 0 : Math.min(room.room, options.most - list.length);
   if (allowed > 0) callFirst(host, room, allowed, nowMs, list);
   if (room.lookAtMs === null) {
     state.wheel.delete(host.host);

@@ -79,7 +79,12 @@ local function call_host(h, part, keys, now, most, again, list)
     return nil
   end
   local room, recorded, look_at = call_room(h, keys.leases, keys.called, now)
-  if look_at and again and not host_barrier(h, keys.leases, now) then call_again(keys.called, now, most, list) end
+  if look_at and again and not host_barrier(h, keys.leases, now) then
+    local before = #list
+    call_again(keys.called, now, most, list)
+    -- Whoever is called again is the one.
+    if #list > before and host_single(h) then room = 0 end
+  end
   room = math.min(room, most - #list)
   if room > 0 then call_first(keys.lane, keys.called, room, recorded, now, list) end
   if look_at and #list >= most then look_at = now + 1 end
