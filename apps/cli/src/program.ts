@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { planCommand } from './commands/plan.ts';
 import { policyCommand } from './commands/policy.ts';
+import { enqueueCommand } from './commands/enqueue.ts';
 import { retryAfterCommand } from './commands/retry-after.ts';
 import { runCommand } from './commands/run.ts';
 
@@ -12,5 +13,6 @@ export function createProgram(): Command {
     .addCommand(runCommand())
     .addCommand(planCommand())
     .addCommand(policyCommand())
+    .addCommand(enqueueCommand())
     .addCommand(retryAfterCommand());
 }
