@@ -13,6 +13,7 @@ import { type Answered, evidenceOf } from './decide-step.ts';
 import { DeliveryFault, type EndedUrl } from './deliver-result.ts';
 import { repeatGateCall, SETTLEMENT_REPEATS } from './repeat-gate-call.ts';
 import type { HopPosition } from './redirect/next-hop.ts';
+import { safeUrl } from './safe-url.ts';
 
 /** How long a job waits that could not be handed over or settled for a fault of ours. */
 const LOCAL_FAULT_PAUSE_MS = 5_000;
@@ -134,7 +135,7 @@ async function settle(attempt: Attempt, answered: Answered, jobEffect: JobEffect
     job: attempt.delivery.job,
     batch: attempt.batch,
     host: target.scope.host,
-    url: target.url,
+    url: safeUrl(target.url),
     attempt: admitted.attempt,
     hop: target.hops,
     probe: admitted.probe,

@@ -4,6 +4,8 @@ import { canonicalAddress, checkAddress, type Network, parseNetwork } from './ch
 export interface AddressGuardSettings {
   /** Ports beside 80 and 443 that public hosts may be fetched from. */
   readonly extraPorts: readonly number[];
+  /** Further ports of one host, by host name as the URL parser writes it, without brackets. */
+  readonly extraPortsOf?: (hostname: string) => readonly number[];
   /** Networks in CIDR form that may be fetched from although they are not public, on any port. */
   readonly allowedNetworks: readonly string[];
   /** The machine's own addresses; absent: read from its interfaces. */
@@ -18,6 +20,7 @@ export interface AddressRefusal {
 /** Decides which addresses and ports a socket may go to. Holds settings only; opens nothing. */
 export class AddressGuard {
   readonly #ports: ReadonlySet<number>;
+  readonly #portsOf: (hostname: string) => readonly number[];
   readonly #networks: readonly Network[];
   readonly #readOwn: () => readonly string[];
   #own: ReadonlySet<string> = new Set();
@@ -28,30 +31,31 @@ export class AddressGuard {
       if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error(`Not a port: ${port}`);
     }
     this.#ports = new Set([80, 443, ...settings.extraPorts]);
+    this.#portsOf = settings.extraPortsOf ?? (() => []);
     this.#networks = settings.allowedNetworks.map(parseNetwork);
     this.#readOwn = settings.ownAddresses ?? interfaceAddresses;
   }
 
-  /** undefined: a socket to this address and port may be opened. */
-  refusal(address: string, port: number): AddressRefusal | undefined {
+  /** undefined: a socket to this address and port may be opened, on behalf of a URL with that host name. */
+  refusal(address: string, port: number, hostname: string): AddressRefusal | undefined {
     const verdict = checkAddress(address, this.#networks, this.#ownAddresses());
     if (verdict.kind === 'refused') {
       return { rule: 'address', detail: `address is ${verdict.range}, not public` };
     }
-    if (port < 1 || (verdict.kind === 'public' && !this.#ports.has(port))) {
+    if (port < 1 || (verdict.kind === 'public' && !this.portListed(port, hostname))) {
       return { rule: 'port', detail: `port ${port} is not in the list of allowed ports` };
     }
     return undefined;
   }
 
   /** For a name that only a proxy resolves: it is taken to be public, so the listed ports are all there is. */
-  portListed(port: number): boolean {
-    return this.#ports.has(port);
+  portListed(port: number, hostname: string): boolean {
+    return this.#ports.has(port) || this.#portsOf(hostname).includes(port);
   }
 
   /** False: whatever the name resolves to, this port is refused. */
-  portPossible(port: number): boolean {
-    return this.#ports.has(port) || (this.#networks.length > 0 && port > 0);
+  portPossible(port: number, hostname: string): boolean {
+    return port > 0 && (this.#networks.length > 0 || this.portListed(port, hostname));
   }
 
   /** Addresses come and go with interfaces, so they are read again now and then. */

@@ -133,6 +133,21 @@ describe('URL rules', () => {
     expect(ruleOf('http://127.0.0.1:0/', open)).toBe('port');
   });
 
+  test('a host may have ports of its own, which no other host has', () => {
+    const guard = new AddressGuard({
+      extraPorts: [],
+      allowedNetworks: [],
+      extraPortsOf: (hostname) => (hostname === 'shop.test' || hostname === '2606:4700::1111' ? [8443] : []),
+    });
+    expect(ruleOf('https://shop.test:8443/', guard)).toBe('ok');
+    expect(ruleOf('https://SHOP.test:8443/', guard)).toBe('ok');
+    expect(ruleOf('https://[2606:4700::1111]:8443/', guard)).toBe('ok');
+    expect(ruleOf('https://other.test:8443/', guard)).toBe('port');
+    expect(ruleOf('https://8.8.8.8:8443/', guard)).toBe('port');
+    expect(guard.refusal('8.8.8.8', 8443, 'shop.test')).toBeUndefined();
+    expect(guard.refusal('8.8.8.8', 8443, 'other.test')?.rule).toBe('port');
+  });
+
   test('the verdict carries the canonical URL without fragment, and the host without brackets', () => {
     const verdict = checkUrl('HTTP://EXAMPLE.com:80/%7ea/../b?q#frag', closed);
     expect(verdict).toMatchObject({ kind: 'ok', hostname: 'example.com', port: 80 });

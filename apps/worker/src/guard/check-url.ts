@@ -50,9 +50,9 @@ export function checkUrl(text: string, guard: AddressGuard): UrlVerdict {
   }
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
   if (literal) {
-    const refusal = guard.refusal(hostname, port);
+    const refusal = guard.refusal(hostname, port, hostname);
     if (refusal !== undefined) return refuse(refusal.rule, refusal.detail);
-  } else if (!guard.portPossible(port)) {
+  } else if (!guard.portPossible(port, hostname)) {
     return refuse('port', `port ${port} is not in the list of allowed ports`);
   }
   return { kind: 'ok', url, hostname, port };

@@ -30,7 +30,7 @@ export async function checkedAddresses(
     throw new AddressNotAllowedError(`name has ${addresses.length} addresses`);
   }
   for (const address of addresses) {
-    const refusal = guard.refusal(address, port);
+    const refusal = guard.refusal(address, port, hostname);
     if (refusal !== undefined) throw new AddressNotAllowedError(refusal.detail);
   }
   return addresses.slice(0, ADDRESSES_TRIED_MAX);

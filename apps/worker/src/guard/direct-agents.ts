@@ -91,7 +91,7 @@ function connectChecked(
   const host = options.host ?? '';
   const port = Number(options.port ?? 0);
   // `net.connect` asks no lookup for a literal address, so a literal is judged here.
-  const refusal = isIP(host) === 0 ? undefined : guard.refusal(host, port);
+  const refusal = isIP(host) === 0 ? undefined : guard.refusal(host, port, host);
   if (refusal !== undefined) {
     const error = new AddressNotAllowedError(refusal.detail);
     process.nextTick(() => onCreate?.(error, undefined as never));
@@ -103,15 +103,15 @@ function connectChecked(
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
   } as ConnectOptions);
-  if (socket !== null && socket !== undefined) assertPeer(socket as Socket, guard, port);
+  if (socket !== null && socket !== undefined) assertPeer(socket as Socket, guard, host, port);
   return socket;
 }
 
 /** Looks once more at where the socket really went, before a byte of the request is written. */
-function assertPeer(socket: Socket, guard: AddressGuard, port: number): void {
+function assertPeer(socket: Socket, guard: AddressGuard, host: string, port: number): void {
   socket.once('connect', () => {
     const peer = socket.remoteAddress;
-    const refusal = peer === undefined ? undefined : guard.refusal(peer, port);
+    const refusal = peer === undefined ? undefined : guard.refusal(peer, port, host);
     if (refusal !== undefined)
       socket.destroy(new AddressNotAllowedError(`connected peer: ${refusal.detail}`));
   });

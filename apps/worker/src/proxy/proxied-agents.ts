@@ -109,7 +109,7 @@ async function checkedTarget(
   port: number,
 ): Promise<TunnelTarget> {
   if (proxy.resolve === 'proxy' && isIP(host) === 0) {
-    if (!guard.portListed(port)) {
+    if (!guard.portListed(port, host)) {
       throw new AddressNotAllowedError(`port ${port} is not in the list of allowed ports`);
     }
     return { host, port };

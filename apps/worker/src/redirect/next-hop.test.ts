@@ -18,6 +18,7 @@ test('a redirect goes one hop further and remembers where it was', () => {
 test.each([
   ['to itself', 'http://a.test/x', 'http://a.test/x'],
   ['between spellings of a percent escape', 'http://a.test/a%2Cb', 'http://a.test/a%2cb'],
+  ['between a character and its escape', 'http://a.test/~ann', 'http://a.test/%7eann'],
 ])('a redirect %s is a loop', (_name, from, to) => {
   expect(nextHop(start(from), to, 5)).toMatchObject({ kind: 'stop', reason: 'redirect_loop' });
 });

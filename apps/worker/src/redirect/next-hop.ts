@@ -33,9 +33,15 @@ export function nextHop(from: HopPosition, to: string, hopsMax: number): HopVerd
   return { kind: 'hop', next: { url: to, hops, visited: [...from.visited, fingerprint] } };
 }
 
-/** The same for spellings that differ only in the case of percent escapes, which some servers redirect between. */
+/**
+ * The same for spellings that mean the same URL (RFC 3986 §6.2.2): percent escapes in either case, and unreserved
+ * characters with or without one. Some servers redirect from one spelling to the other and back.
+ */
 export function urlFingerprint(url: string): string {
-  const folded = url.replaceAll(/%[0-9a-f]{2}/gi, (escape) => escape.toUpperCase());
+  const folded = url.replaceAll(/%[0-9a-f]{2}/gi, (escape) => {
+    const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
+    return /[\w.~-]/.test(character) ? character : escape.toUpperCase();
+  });
   return createHash('sha256').update(folded).digest('base64url').slice(0, 16);
 }
 

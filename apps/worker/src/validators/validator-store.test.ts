@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createFetchPage, type PageFetcher } from '../create-fetch-page.ts';
 import type { PageExchange } from '../fetch-page.ts';
-import { LOOPBACK_OPEN, pageRequest } from '../testing/page-request.ts';
+import { LOOPBACK_OPEN, pageRequest, TEST_BODY } from '../testing/page-request.ts';
 import { answer, type RawServer, rawServer } from '../testing/raw-server.ts';
 import { workerKeys } from '../worker-keys.ts';
 import { ValidatorStore } from './validator-store.ts';
@@ -91,13 +91,16 @@ test.each([
   expect(await redis.keys('*')).toEqual([]);
 });
 
-test('a page that was not delivered, an error and half a page are not remembered', async () => {
+test('what was not delivered, not whole, not wanted or not a page is not remembered', async () => {
   headers = ['ETag: "v1"'];
   const url = `${server.origin}/a`;
   const page = await fetcher.fetchPage(pageRequest(url));
   expect(await store().conditionalHeaders(url, null)).toEqual({});
   await store().delivered(url, null, { ...page, status: 404 });
   await store().delivered(url, null, { ...page, bodyState: 'truncated' });
+  await store().delivered(url, null, await fetcher.fetchPage(pageRequest(url, { method: 'HEAD' })));
+  const body = { ...TEST_BODY, contentTypes: ['image/png'] };
+  await store().delivered(url, null, await fetcher.fetchPage(pageRequest(url, { body })));
   expect(await store().conditionalHeaders(url, null)).toEqual({});
 });
 

@@ -71,9 +71,14 @@ export class ValidatorStore {
   }
 }
 
-/** Only a whole 200 is a version that can be asked about. undefined: nothing to remember. */
+/**
+ * Only a 200 whose page was read is a version that can be asked about: a page that was refused for its type, or
+ * only looked up with HEAD, would come back as 304 and never be seen. undefined: nothing to remember.
+ */
 export function validatorsOf(exchange: PageExchange): Validators | undefined {
-  if (exchange.status !== 200 || exchange.bodyState === 'truncated') return undefined;
+  const { status, outcome, bodyState } = exchange;
+  const read = bodyState === 'complete' || bodyState === 'unknown';
+  if (status !== 200 || !read || outcome.stop !== null) return undefined;
   const etag = single(exchange.headers['etag'], /^(?:W\/)?"[\u0021\u0023-\u007e\u0080-\u00ff]*"$/u);
   const lastModified = single(exchange.headers['last-modified'], /^[\u0020-\u007e]+$/u);
   if (etag === undefined && lastModified === undefined) return undefined;
