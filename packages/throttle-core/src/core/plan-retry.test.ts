@@ -294,6 +294,16 @@ describe('bounds of a job and its buckets', () => {
     expect(tokens(null, null).code).toBe('retry');
   });
 
+  test('tokens: after a 429 an empty bucket of the host ends nothing, an empty one of the batch does', () => {
+    const throttled = (batchTokensLeft: number, hostTokensLeft: number) =>
+      reasonOf({
+        outcome: sampleOutcome('throttled'),
+        job: sampleJobFacts({ batchTokensLeft, hostTokensLeft }),
+      }).code;
+    expect(throttled(5, 0)).not.toBe('no_tokens');
+    expect(throttled(0, 5)).toBe('no_tokens');
+  });
+
   test('spend limits: reached is over, and 0 is no limit', () => {
     const spent = { bytes: 10, requests: 20, costMicros: 30 };
     const spend = (bytesMax: number, requestsMax: number, costMicrosMax: number) =>

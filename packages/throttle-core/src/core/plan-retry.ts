@@ -160,12 +160,17 @@ function deadlineEnd(input: PlanInput, notBeforeMs: number): Step | null {
   return stop('deadline', { code: 'deadline', notBeforeMs, attemptMs, headroomMs, deadlineMs });
 }
 
-/** What a re-send would be refused for at dispatch. A redirect hop is part of an attempt already paid for. */
-function budgetEnd({ job, spend, redirect }: PlanInput): Step | null {
+/**
+ * What a re-send would be refused for at dispatch. A redirect hop is part of an attempt already paid for. The
+ * host's bucket ends nothing after a 429: it fills with successes, the gate parks the job until it has, and a
+ * slow host would otherwise lose URLs while its pace is still being found.
+ */
+function budgetEnd({ job, outcome, spend, redirect }: PlanInput): Step | null {
   const limit = spend === null ? null : spendReached(spend.limits, spend.spent);
   if (limit !== null) return stop('spend', { code: 'spend', limit });
   if (redirect !== null) return null;
-  const bucket = emptyBucket(job.batchTokensLeft, job.hostTokensLeft);
+  const hostTokensLeft = outcome.class === 'throttled' ? null : job.hostTokensLeft;
+  const bucket = emptyBucket(job.batchTokensLeft, hostTokensLeft);
   return bucket === null ? null : stop('retry_budget', { code: 'no_tokens', bucket });
 }
 
