@@ -123,10 +123,7 @@ function throttled(
 
 function served(state: PaceState, rules: PaceRules, result: PaceResult, nowMs: number): PaceState {
   const learn = rules.learn;
-  const braked =
-    learn === null || result.latencyMs <= 0
-      ? state
-      : { ...state, ...brakeOnLatency(state, result.latencyMs) };
+  const braked = learn === null || result.latencyMs <= 0 ? state : feelLatency(state, learn, result);
   if (!result.current) return braked;
   const opened = open(braked, rules, result, nowMs);
   if (learn === null) return opened;
@@ -140,6 +137,31 @@ function served(state: PaceState, rules: PaceRules, result: PaceResult, nowMs: n
   if (next.phase === 'slow_start') return free ? double(next, learn, before, nowMs) : next;
   if (!free || next.pressure * 2 < learn.doubleAfterSuccesses) return next;
   return { ...next, intervalMs: learnedInterval(1000 / climb(next, learn, before), learn) };
+}
+
+/** A pulled brake is an event without a pause; one that was pulled in vain is taken back. */
+function feelLatency(state: PaceState, learn: LearnRules, result: PaceResult): PaceState {
+  const before = learnedInterval(state.intervalMs, learn);
+  // Little's law: what is in flight over what each takes is what comes through.
+  const share = Math.min(1, ((result.inFlight + 1) * before) / Math.max(1, state.latencyMs));
+  const { latency, change } = brakeOnLatency(state, result.latencyMs, share);
+  const felt = { ...state, ...latency };
+  if (change === 'none') return felt;
+  if (change === 'in_vain') return { ...felt, intervalMs: state.brakeIntervalMs, brakeIntervalMs: 0 };
+  const left =
+    state.phase === 'slow_start'
+      ? FAR_OFF_DECREASE
+      : Math.max(FAR_OFF_DECREASE, Math.min(learn.decrease, share));
+  const after = learnedInterval(before / left, learn);
+  return {
+    ...felt,
+    intervalMs: after,
+    phase: 'steady',
+    ceilingMs: before,
+    recoverFromMs: after,
+    pressure: 0,
+    brakeIntervalMs: before,
+  };
 }
 
 function counted(state: PaceState, learn: LearnRules, bound: boolean, nowMs: number): PaceState {

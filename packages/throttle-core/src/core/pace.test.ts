@@ -33,7 +33,8 @@ function serve(from: PaceState, given: PaceRules, fromMs: number, untilMs: numbe
   let state = from;
   for (let now = Math.max(fromMs, paceOpensAt(state, fromMs)); now < untilMs; now = paceOpensAt(state, now)) {
     const commit = commitPace(state, given, now);
-    state = settlePace(commit.state, given, { ...ok, bound: commit.bound, latencyMs }, now);
+    const inFlight = Math.floor(latencyMs / paceInterval(commit.state, given, now));
+    state = settlePace(commit.state, given, { ...ok, bound: commit.bound, latencyMs, inFlight }, now);
   }
   return state;
 }
@@ -234,11 +235,25 @@ describe('latency brake', () => {
     expect(serve(loaded, rules, START + 15_000, START + 40_000, 100).brake).toBe(1);
   });
 
-  test('takes a slower level as healthy when braking does not help', () => {
+  test('takes a slower level as healthy when braking does not help, and gives the pace back', () => {
     const healthy = serve(steady, rules, START, START + 10_000, 100);
-    const slower = serve(healthy, rules, START + 10_000, START + 60_000, 900);
+    const braking = serve(healthy, rules, START + 10_000, START + 20_000, 900);
+    expect(braking.brake).toBeLessThan(1);
+    expect(braking.intervalMs).toBeGreaterThan(healthy.intervalMs);
+    const slower = serve(braking, rules, START + 20_000, START + 60_000, 900);
     expect(slower.brake).toBe(1);
     expect(slower.latencyBaseMs).toBeGreaterThan(700);
+    expect(slower.intervalMs).toBeLessThanOrEqual(healthy.intervalMs);
+  });
+
+  test('pulled in slow start it ends slow start', () => {
+    const young = serve(NEW_PACE, rules, START, START + 11_000, 100);
+    const braked = serve(young, rules, START + 11_000, START + 13_000, 900);
+    expect(braked).toMatchObject({
+      phase: 'steady',
+      ceilingMs: young.intervalMs,
+      intervalMs: young.intervalMs * 2,
+    });
   });
 });
 

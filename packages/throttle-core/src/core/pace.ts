@@ -44,8 +44,12 @@ export interface PaceState {
   readonly latencySamples: number;
   /** 1: free; below: the pace is multiplied by it because the host slows down under load. */
   readonly brake: number;
+  /** While braking: results since it began, the worst mean, the share of the pace that came through at its begin. */
   readonly brakeSamples: number;
   readonly brakeFromMs: number;
+  readonly brakeShare: number;
+  /** The interval before the brake, to go back to where it was pulled in vain. */
+  readonly brakeIntervalMs: number;
 }
 
 export const NEW_PACE: PaceState = {
@@ -73,6 +77,8 @@ export const NEW_PACE: PaceState = {
   brake: 1,
   brakeSamples: 0,
   brakeFromMs: 0,
+  brakeShare: 1,
+  brakeIntervalMs: 0,
 };
 
 export interface LearnRules {

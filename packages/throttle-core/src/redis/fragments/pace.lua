@@ -23,6 +23,7 @@ local PACE_NUMBERS = {
   'intervalMs', 'ceilingMs', 'recoverFromMs', 'pressure', 'servedSinceEvent', 'stepAtMs', 'eventAtMs', 'pauseMs',
   'pauseMeanMs', 'nextAtMs', 'reopening', 'scoutUntilMs', 'closedAtMs', 'rampFromMs', 'rampMs', 'hintIntervalMs', 'hintUntilMs',
   'latencyMs', 'latencyBaseMs', 'latencySamples', 'brake', 'brakeSamples', 'brakeFromMs',
+  'brakeShare', 'brakeIntervalMs',
 }
 
 -- Field names in the host's hash, in the order pace_read expects the values.
@@ -35,7 +36,7 @@ end
 local function pace_read(values)
   local pace = { phase = values[1] or 'slow_start' }
   for i, name in ipairs(PACE_NUMBERS) do
-    pace[name] = tonumber(values[i + 1] or (name == 'brake' and 1 or 0))
+    pace[name] = tonumber(values[i + 1] or ((name == 'brake' or name == 'brakeShare') and 1 or 0))
   end
   return pace
 end
@@ -168,33 +169,68 @@ local function pace_throttled(pace, scouting, learn, result, now)
   pace.eventAtMs = now
 end
 
-local function pace_level(pace, mean, base, samples)
+local function pace_unbrake(pace, mean, base, samples)
   pace.latencyMs = mean
   pace.latencyBaseMs = base
   pace.latencySamples = samples
   pace.brake = 1
   pace.brakeSamples = 0
   pace.brakeFromMs = 0
+  pace.brakeShare = 1
 end
 
-local function pace_latency(pace, latencyMs)
+-- Returns 'none', 'pulled' or 'in_vain'.
+local function pace_brake(pace, latencyMs, share)
   local samples = math.min(pace.latencySamples + 1, 17)
-  local weight = samples <= 16 and 1 / samples or 1 / 16
-  local mean = pace.latencyMs + (latencyMs - pace.latencyMs) * weight
-  if samples <= 16 then return pace_level(pace, mean, mean, samples) end
-  local follow = mean < pace.latencyBaseMs and 1 / 16 or 1 / 512
-  local base = pace.latencyBaseMs + (mean - pace.latencyBaseMs) * follow
+  if samples <= 16 then
+    local mean = pace.latencyMs + (latencyMs - pace.latencyMs) / samples
+    pace_unbrake(pace, mean, mean, samples)
+    return 'none'
+  end
+  local counted = math.min(latencyMs, pace.latencyMs * 4)
+  local mean = pace.latencyMs + (counted - pace.latencyMs) * (1 / 16)
+  local before = pace.latencyBaseMs
+  local base = before + (mean - before) * (mean < before and 1 / 16 or 1 / 512)
   local limit = base * 2 + 50
-  if mean <= limit then return pace_level(pace, mean, base, samples) end
+  if mean <= limit then
+    pace_unbrake(pace, mean, base, samples)
+    return 'none'
+  end
+  local pulled = pace.brakeSamples == 0
   local brakeSamples = pace.brakeSamples + 1
   local peak = math.max(mean, pace.brakeFromMs)
-  if brakeSamples >= 64 and mean > peak * 0.8 then return pace_level(pace, mean, mean, samples) end
+  local over = brakeSamples > 64
+  if over and mean > peak * 0.8 then
+    pace_unbrake(pace, mean, mean, samples)
+    return 'in_vain'
+  end
+  if pulled then pace.brakeShare = share end
   pace.latencyMs = mean
   pace.latencyBaseMs = base
   pace.latencySamples = samples
-  pace.brake = math.max(0.25, limit / mean)
-  pace.brakeSamples = brakeSamples
-  pace.brakeFromMs = peak
+  pace.brake = (brakeSamples <= 32 and math.max(0.25, limit / mean) or 0.5) * pace.brakeShare
+  pace.brakeSamples = over and 32 or brakeSamples
+  pace.brakeFromMs = over and mean or peak
+  return pulled and 'pulled' or 'none'
+end
+
+local function pace_feel_latency(pace, learn, result)
+  local before = pace_learned(pace.intervalMs, learn)
+  local share = math.min(1, ((result.inFlight + 1) * before) / math.max(1, pace.latencyMs))
+  local change = pace_brake(pace, result.latencyMs, share)
+  if change == 'in_vain' then
+    pace.intervalMs = pace.brakeIntervalMs
+    pace.brakeIntervalMs = 0
+  elseif change == 'pulled' then
+    local left = pace.phase == 'slow_start' and 0.5 or math.max(0.5, math.min(learn.decrease, share))
+    local after = pace_learned(before / left, learn)
+    pace.intervalMs = after
+    pace.phase = 'steady'
+    pace.ceilingMs = before
+    pace.recoverFromMs = after
+    pace.pressure = 0
+    pace.brakeIntervalMs = before
+  end
 end
 
 local function pace_open(pace, rules, result, now)
@@ -246,7 +282,7 @@ end
 
 local function pace_served(pace, rules, result, now)
   local learn = rules.learn
-  if learn ~= nil and result.latencyMs > 0 then pace_latency(pace, result.latencyMs) end
+  if learn ~= nil and result.latencyMs > 0 then pace_feel_latency(pace, learn, result) end
   if not result.current then return end
   pace_open(pace, rules, result, now)
   if learn == nil then return end

@@ -174,7 +174,7 @@ test('the Lua twin gives bit-equal answers on random runs', { timeout: 60_000 },
         }
       },
     ),
-    { numRuns: 400 },
+    { numRuns: 250 },
   );
   // The runs must have gone where the arithmetic is.
   expect(Object.entries(seen).filter(([, count]) => count < 100)).toEqual([]);

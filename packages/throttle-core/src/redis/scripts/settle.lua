@@ -53,8 +53,8 @@ if h.known then
   if live then
     if ARGV[12] ~= '' then
       result.rateLimit = { remaining = tonumber(ARGV[12]), untilMs = tonumber(ARGV[14]) }
-      result.inFlight = redis.call('ZCOUNT', KEYS[4], '(' .. score_text(now), '+inf')
     end
+    result.inFlight = redis.call('ZCOUNT', KEYS[4], '(' .. score_text(now), '+inf')
     apply_host_effect(h, r, j, result, now)
   elseif longer then
     close_late(h)
