@@ -4,6 +4,7 @@ import { policyCommand } from './commands/policy.ts';
 import { enqueueCommand } from './commands/enqueue.ts';
 import { retryAfterCommand } from './commands/retry-after.ts';
 import { runCommand } from './commands/run.ts';
+import { simulateCommand } from './commands/simulate.ts';
 
 /** The `holdoff` command: one file per subcommand in commands/, each a function that returns its `Command`. */
 export function createProgram(): Command {
@@ -14,5 +15,6 @@ export function createProgram(): Command {
     .addCommand(planCommand())
     .addCommand(policyCommand())
     .addCommand(enqueueCommand())
-    .addCommand(retryAfterCommand());
+    .addCommand(retryAfterCommand())
+    .addCommand(simulateCommand((text) => process.stdout.write(text)));
 }

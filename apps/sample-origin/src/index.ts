@@ -9,3 +9,4 @@ export type { HostStats } from './host-stats.ts';
 export type { SeenRequest } from './request-log.ts';
 export { SCENARIOS } from './scenarios.ts';
 export { type OriginStats, type SampleOrigin, startSampleOrigin } from './start-sample-origin.ts';
+export { createVirtualHost, type VirtualAnswer, type VirtualHost } from './virtual-host.ts';
