@@ -14,7 +14,8 @@ type Limiter = Record<string, unknown> & { readonly kind: string };
 const SLOW_PAGES = { kind: 'uniform', minMs: 150, maxMs: 600 };
 const QUICK_PAGES = { kind: 'uniform', minMs: 20, maxMs: 80 };
 const ENDLESS = 1_000_000;
-const TWO_HOURS_MS = 7_200_000;
+const LEARNING_MS = 600_000;
+const WHOLE_MS = 7_200_000;
 
 function play(
   limiter: Limiter,
@@ -27,17 +28,15 @@ function play(
 
 /** Two hours of an endless backlog, without the first ten minutes: percent of the limit, percent of 429s. */
 function steady(limiter: Limiter, seed: number): { readonly given: number; readonly share: number } {
-  const upTo = (untilMs: number): { readonly served: number; readonly throttled: number } => {
-    const result = play(limiter, { urls: ENDLESS, untilMs, seed }, { latency: SLOW_PAGES });
-    return { served: result.done, throttled: result.throttled };
-  };
-  const learning = upTo(600_000);
-  const whole = upTo(TWO_HOURS_MS);
-  const limit = play(limiter, { urls: ENDLESS, untilMs: TWO_HOURS_MS, seed }).hosts[0]?.limitPerSecond ?? 0;
-  const served = whole.served - learning.served;
+  const upTo = (untilMs: number): SimulationResult =>
+    play(limiter, { urls: ENDLESS, untilMs, seed }, { latency: SLOW_PAGES });
+  const learning = upTo(LEARNING_MS);
+  const whole = upTo(WHOLE_MS);
+  const served = whole.done - learning.done;
   const throttled = whole.throttled - learning.throttled;
+  const limit = whole.hosts[0]?.limitPerSecond ?? 0;
   return {
-    given: (served / (((TWO_HOURS_MS - 600_000) / 1_000) * limit)) * 100,
+    given: (served / (((WHOLE_MS - LEARNING_MS) / 1_000) * limit)) * 100,
     share: (throttled / (served + throttled)) * 100,
   };
 }
@@ -98,7 +97,7 @@ const EIGHT: readonly {
   },
 ];
 
-describe('L6: a limit that stays is used, and rarely crossed', () => {
+describe('L6: a limit that stays is used, and rarely crossed', { timeout: 60_000 }, () => {
   test.each(EIGHT)('$name', ({ limiter, given, share }) => {
     for (const seed of [1, 2]) {
       const found = steady(limiter, seed);
@@ -114,7 +113,7 @@ const DRIFT = [
 ];
 const DRIFTING = [94.1, 95, 92.7, 96.6, 74.3, 93.2, 92.8, 75.2];
 
-describe('L6: a limit that halves and recovers is followed both ways', () => {
+describe('L6: a limit that halves and recovers is followed both ways', { timeout: 60_000 }, () => {
   test.each(EIGHT.map((row, at) => ({ ...row, drifting: DRIFTING[at] ?? 0 })))(
     '$name',
     ({ limiter, drifting }) => {
