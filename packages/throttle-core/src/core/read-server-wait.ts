@@ -58,7 +58,7 @@ type Reader = (field: WaitField) => WaitReading;
  * Headers that name a wait of their own, in the order they are asked. Retry-After is asked before all of them; a
  * later group counts only where no earlier one gave a wait, and within a group the longest wait counts.
  */
-const EXPLICIT_WAITS: readonly (readonly (readonly [name: string, reader: Reader])[])[] = [
+export const EXPLICIT_WAITS: readonly (readonly (readonly [name: string, reader: Reader])[])[] = [
   [
     ['retry-after-ms', readMilliseconds],
     ['x-ms-retry-after-ms', readMilliseconds],
@@ -68,7 +68,7 @@ const EXPLICIT_WAITS: readonly (readonly (readonly [name: string, reader: Reader
 ];
 
 /** Headers that say when a quota resets, which is a wait only if the quota is used up or the answer is a 429. */
-const RESETS: readonly (readonly (readonly [name: string, remaining: string, reader: Reader])[])[] = [
+export const RESETS: readonly (readonly (readonly [name: string, remaining: string, reader: Reader])[])[] = [
   [['ratelimit-reset', 'ratelimit-remaining', readReset]],
   [
     ['x-ratelimit-reset', 'x-ratelimit-remaining', readReset],
@@ -78,7 +78,7 @@ const RESETS: readonly (readonly (readonly [name: string, remaining: string, rea
   ],
 ];
 
-const BUCKET_RESET = 'x-ratelimit-reset-';
+export const BUCKET_RESET = 'x-ratelimit-reset-';
 const BUCKET_REMAINING = 'x-ratelimit-remaining-';
 
 /** Readers by header name, for tools that look at one header alone. undefined: this header says nothing of waits. */
