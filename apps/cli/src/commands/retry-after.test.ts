@@ -323,7 +323,7 @@ describe('JSON lines on standard input', () => {
   });
 });
 
-describe('as a process', () => {
+describe('as a process', { timeout: 60_000 }, () => {
   // The command alone: the whole program also loads the queue and the fleet, which has nothing to do with this.
   const COMMAND = new URL('retry-after.ts', import.meta.url).href;
   const SCRIPT = `import { retryAfterCommand } from '${COMMAND}'; await retryAfterCommand().parseAsync();`;
@@ -352,7 +352,7 @@ describe('as a process', () => {
   });
 });
 
-test('it is a command of holdoff', async () => {
+test('it is a command of holdoff', { timeout: 60_000 }, async () => {
   const { createProgram } = await import('../program.ts');
   expect(createProgram().commands.map((command) => command.name())).toContain('retry-after');
 });
