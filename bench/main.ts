@@ -51,6 +51,11 @@ async function runOne(name: string): Promise<void> {
   const { bench } = await load();
   process.stdout.write(`\n## ${bench.name}\n${bench.about}\n\n`);
   const lab = new Lab();
+  // Redis runs in a process group of its own: without this, Ctrl-C would leave it and the others behind.
+  const interrupted = (signal: NodeJS.Signals): void => {
+    void lab.stop().finally(() => process.exit(signal === 'SIGINT' ? 130 : 143));
+  };
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
   const startedMs = performance.now();
   try {
     const result = await bench.run(lab);
@@ -75,6 +80,7 @@ async function runOne(name: string): Promise<void> {
     process.stdout.write(`${seconds.toFixed(0)} s; kept in ${file}\n`);
   } finally {
     await lab.stop();
+    process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
   }
 }
 

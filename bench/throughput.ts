@@ -15,7 +15,7 @@ export const bench: Bench = {
       hosts: [{ name: HOST, page: { bytes: 2_048, distinct: true } }],
     });
     const urls = origin.urls([HOST], URLS);
-    await lab.peer({ peer: 'got', urls, slots: SLOTS, budgetMs: BUDGET_MS });
+    const report = await lab.peer({ peer: 'got', urls, slots: SLOTS, budgetMs: BUDGET_MS });
     const got = await origin.judge([HOST]);
 
     await origin.reset();
@@ -26,10 +26,26 @@ export const bench: Bench = {
     const gotRate = got.served / got.seconds;
     const holdoffRate = holdoff.seen.served / holdoff.seconds;
     return {
-      columns: ['client', 'served', 'seconds', 'URLs/s', 'hops per URL'],
+      columns: [
+        'client',
+        'served',
+        'seconds',
+        'URLs/s',
+        'CPU ms / URL',
+        'Redis CPU ms / URL',
+        'hops per URL',
+      ],
       rows: [
-        ['got', got.served, got.seconds, gotRate, null],
-        ['Holdoff, 1 worker', holdoff.seen.served, holdoff.seconds, holdoffRate, holdoff.hops / URLS],
+        ['got', got.served, got.seconds, gotRate, (report.cpuSeconds * 1000) / got.served, null, null],
+        [
+          'Holdoff, 1 worker',
+          holdoff.seen.served,
+          holdoff.seconds,
+          holdoffRate,
+          holdoff.cost.workers === null ? null : (holdoff.cost.workers * 1000) / holdoff.seen.served,
+          (holdoff.cost.redis * 1000) / holdoff.seen.served,
+          holdoff.hops / URLS,
+        ],
       ],
       figures: [
         {

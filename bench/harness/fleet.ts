@@ -21,7 +21,7 @@ export interface FleetOptions {
   readonly concurrency: number;
 }
 
-const READY_WITHIN_MS = 30_000;
+const READY_WITHIN_MS = 60_000;
 const XADD_AT_ONCE = 1_000;
 
 /** CPU time since the fleet began to work, s. */
@@ -37,52 +37,40 @@ export interface FleetCost {
  */
 export class Fleet {
   readonly #options: FleetOptions;
-  readonly #folder: string;
-  readonly #store: Store;
   readonly #redis: LocalRedis;
-  readonly #gate: Gate;
-  readonly #scheduler: Service;
+  #running: Running | null = null;
+  /** Every process ever started, so that a start that fails half-way leaves none behind. */
+  readonly #children: Child[] = [];
   #workers: Service[] = [];
 
-  private constructor(parts: {
-    readonly options: FleetOptions;
-    readonly folder: string;
-    readonly store: Store;
-    readonly redis: LocalRedis;
-    readonly gate: Gate;
-    readonly scheduler: Service;
-  }) {
-    this.#options = parts.options;
-    this.#folder = parts.folder;
-    this.#store = parts.store;
-    this.#redis = parts.redis;
-    this.#gate = parts.gate;
-    this.#scheduler = parts.scheduler;
+  constructor(options: FleetOptions, redis: LocalRedis) {
+    this.#options = options;
+    this.#redis = redis;
   }
 
-  /** Starts the store and a scheduler; workers come when they are asked for. */
-  static async start(options: FleetOptions, redis: LocalRedis): Promise<Fleet> {
+  /** Starts a scheduler; workers come when they are asked for. */
+  async start(): Promise<void> {
     const folder = await mkdtemp(join(tmpdir(), 'holdoff-bench-fleet-'));
     const policyFile = join(folder, 'policy.yaml');
-    await writeFile(policyFile, options.policy ?? 'preset: balanced\n');
-    const scheduler = await startService('scheduler', join(folder, 'scheduler.log'), {
-      REDIS_URL: redis.url,
+    await writeFile(policyFile, this.#options.policy ?? 'preset: balanced\n');
+    const store = await openStore(this.#redis.url);
+    const scheduler = await this.#startService('scheduler', join(folder, 'scheduler.log'), {
+      REDIS_URL: this.#redis.url,
       POLICY_FILE: policyFile,
     });
-    const store = await openStore(redis.url);
-    const gate = createRedisGate({ redis: store.redis });
-    return new Fleet({ options, folder, store, redis, gate, scheduler });
+    this.#running = { folder, store, scheduler, gate: createRedisGate({ redis: store.redis }) };
   }
 
   /** Adds worker processes and waits until they take jobs. */
   async startWorkers(count: number): Promise<void> {
-    const from = this.#workers.length;
+    const { folder } = this.#parts();
+    const from = this.#children.length;
     const started = Array.from({ length: count }, (_, n) =>
-      startService('worker', this.#logOf(from + n), {
+      this.#startService('worker', join(folder, `worker-${from + n}.log`), {
         REDIS_URL: this.#redis.url,
         WORKER_ID: `bench-${from + n}`,
         WORKER_CONCURRENCY: String(this.#options.concurrency),
-        RESULTS_DIR: this.#resultsOf(from + n),
+        RESULTS_DIR: join(folder, `results-${from + n}`),
         ALLOW_NETWORKS: '127.0.0.0/8',
         ALLOW_PORTS: String(this.#options.originPort),
         TRACE_HEADERS: 'on',
@@ -100,7 +88,7 @@ export class Fleet {
   async addToInbox(batch: string, urls: readonly string[]): Promise<void> {
     const { inbox } = queueNames();
     for (let from = 0; from < urls.length; from += XADD_AT_ONCE) {
-      const pipeline = this.#store.redis.pipeline();
+      const pipeline = this.#parts().store.redis.pipeline();
       for (const url of urls.slice(from, from + XADD_AT_ONCE)) {
         pipeline.xadd(inbox, '*', 'url', url, 'batch', batch);
       }
@@ -123,7 +111,7 @@ export class Fleet {
   }
 
   async progress(batch: string): Promise<Progress> {
-    const found = await this.#gate.inspectBatch(batch as BatchId);
+    const found = await this.#parts().gate.inspectBatch(batch as BatchId);
     return found?.jobs ?? { total: 0, done: 0, stopped: 0 };
   }
 
@@ -131,14 +119,14 @@ export class Fleet {
     const workers = await Promise.all(this.#workers.map(({ child }) => child.cpuSeconds()));
     return {
       workers: workers.includes(null) ? null : workers.reduce<number>((sum, one) => sum + (one ?? 0), 0),
-      scheduler: await this.#scheduler.child.cpuSeconds(),
-      redis: await this.#store.cpuSeconds(),
+      scheduler: await this.#parts().scheduler.child.cpuSeconds(),
+      redis: await this.#parts().store.cpuSeconds(),
     };
   }
 
   /** Commands that Redis has run, and memory that its data takes. */
   redisFigures(): ReturnType<Store['figures']> {
-    return this.#store.figures();
+    return this.#parts().store.figures();
   }
 
   /** Resident memory of the workers, bytes. */
@@ -154,18 +142,37 @@ export class Fleet {
   }
 
   async stop(): Promise<void> {
-    await this.stopWorkers();
-    await this.#scheduler.child.stop();
-    await this.#store.close();
-    await rm(this.#folder, { recursive: true, force: true });
+    await Promise.all(this.#children.map((child) => child.stop()));
+    await this.#running?.store.close();
+    if (this.#running !== null) await rm(this.#running.folder, { recursive: true, force: true });
   }
 
-  #logOf(worker: number): string {
-    return join(this.#folder, `worker-${worker}.log`);
+  #parts(): Running {
+    if (this.#running === null) throw new Error('the fleet has not been started');
+    return this.#running;
   }
 
-  #resultsOf(worker: number): string {
-    return join(this.#folder, `results-${worker}`);
+  async #startService(
+    app: 'worker' | 'scheduler',
+    outputFile: string,
+    env: Readonly<Record<string, string>>,
+  ): Promise<Service> {
+    const port = await freePort();
+    const child = new Child(`the ${app}`, {
+      args: [join(ROOT, `apps/${app}/dist/main.js`)],
+      env: { ...env, METRICS_PORT: String(port) },
+      outputFile,
+    });
+    this.#children.push(child);
+    const giveUpAt = performance.now() + READY_WITHIN_MS;
+    while (performance.now() < giveUpAt && child.alive) {
+      const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null);
+      if (answer?.ok === true) return { child, port };
+      await sleep(50);
+    }
+    await child.stop();
+    const log = await readFile(outputFile, 'utf8').catch(() => '');
+    throw new Error(`the ${app} did not get ready:\n${log.split('\n').slice(-20).join('\n')}`);
   }
 
   async #until(batch: string, withinMs: number, enough: (progress: Progress) => boolean): Promise<boolean> {
@@ -184,6 +191,13 @@ interface Progress {
   readonly stopped: number;
 }
 
+interface Running {
+  readonly folder: string;
+  readonly store: Store;
+  readonly scheduler: Service;
+  readonly gate: Gate;
+}
+
 interface Service {
   readonly child: Child;
   /** Of its /metrics and /readyz. */
@@ -200,28 +214,6 @@ function sumOf(metrics: string, name: string, label: string): number {
     .split('\n')
     .filter((line) => line.startsWith(`${name}{`) && line.includes(label))
     .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
-}
-
-async function startService(
-  app: 'worker' | 'scheduler',
-  outputFile: string,
-  env: Readonly<Record<string, string>>,
-): Promise<Service> {
-  const port = await freePort();
-  const child = new Child(`the ${app}`, {
-    args: [join(ROOT, `apps/${app}/dist/main.js`)],
-    env: { ...env, METRICS_PORT: String(port) },
-    outputFile,
-  });
-  const giveUpAt = performance.now() + READY_WITHIN_MS;
-  while (performance.now() < giveUpAt && child.alive) {
-    const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null);
-    if (answer?.ok === true) return { child, port };
-    await sleep(50);
-  }
-  await child.stop();
-  const log = await readFile(outputFile, 'utf8').catch(() => '');
-  throw new Error(`the ${app} did not get ready:\n${log.split('\n').slice(-20).join('\n')}`);
 }
 
 async function freePort(): Promise<number> {

@@ -3,7 +3,7 @@ import type { OriginDescriptionInput } from '@holdoff/sample-origin';
 import { type LocalRedis, startLocalRedis } from '@holdoff/service-runtime';
 import { Fleet, type FleetOptions } from './fleet.ts';
 import { OriginProcess } from './origin-process.ts';
-import { type PeerReport, type PeerTask, runPeer } from './peer-process.ts';
+import { type PeerReport, type PeerTask, startPeer } from './peer-process.ts';
 
 /** Starts what a bench needs and ends all of it, also when the bench fails. */
 export class Lab {
@@ -27,13 +27,16 @@ export class Lab {
 
   /** Runs a baseline in a process of its own. */
   peer(task: PeerTask): Promise<PeerReport> {
-    return runPeer(task);
+    const { child, report } = startPeer(task);
+    this.#endings.push(() => child.stop());
+    return report;
   }
 
   /** Scheduler and workers of the built product, on a store of their own. */
   async fleet(options: FleetOptions): Promise<Fleet> {
-    const fleet = await Fleet.start(options, await this.redis());
+    const fleet = new Fleet(options, await this.redis());
     this.#endings.push(() => fleet.stop());
+    await fleet.start();
     return fleet;
   }
 

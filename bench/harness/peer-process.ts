@@ -30,14 +30,18 @@ export interface PeerReport {
 
 const STARTS_WITHIN_MS = 30_000;
 
-export async function runPeer(task: PeerTask): Promise<PeerReport> {
+/** The process ends by itself with its report; stopping it early makes the report reject. */
+export function startPeer(task: PeerTask): { readonly child: Child; readonly report: Promise<PeerReport> } {
   const child = new Child(`the peer ${task.peer}`, {
     args: [join(ROOT, 'bench/peers/run-peer.ts')],
     input: JSON.stringify(task),
   });
+  return { child, report: reportOf(child, task.budgetMs + STARTS_WITHIN_MS) };
+}
+
+async function reportOf(child: Child, withinMs: number): Promise<PeerReport> {
   try {
-    const line = await child.line((text) => text.startsWith('{"served"'), task.budgetMs + STARTS_WITHIN_MS);
-    return JSON.parse(line) as PeerReport;
+    return JSON.parse(await child.line((text) => text.startsWith('{"served"'), withinMs)) as PeerReport;
   } finally {
     await child.stop();
   }
