@@ -9,6 +9,7 @@ export const CATALOG: Readonly<Record<string, () => Promise<{ readonly bench: Be
   'redirect-to-throttled-host': () => import('./redirect-to-throttled-host.ts'),
   'head-of-line': () => import('./head-of-line.ts'),
   'backlog-growth': () => import('./backlog-growth.ts'),
+  admission: () => import('./admission.ts'),
   memory: () => import('./memory.ts'),
   enqueue: () => import('./enqueue.ts'),
 };

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { usedDefinitions } from './used-definitions.ts';
 
 export interface Script {
   readonly name: string;
@@ -8,24 +9,28 @@ export interface Script {
 }
 
 const INCLUDE = /^-- @include ([a-z-]+)$/gm;
-// Beside this file, in src/ and in dist/: the build copies what the compiler leaves behind.
-const FOLDER = new URL('./', import.meta.url);
+// The package's root, whether this file runs from src/redis or from dist/redis.
+const FOLDER = new URL('../../src/redis/', import.meta.url);
 
 function read(path: string): string {
   return readFileSync(new URL(path, FOLDER), 'utf8');
 }
 
-/**
- * Reads `scripts/<name>.lua` and puts each fragment it includes in the place of its `-- @include` line.
- * Fragments include nothing: a script's header shows all it is made of. Comments are left out of what is sent.
- */
-export function loadScript(name: string): Script {
-  const whole = read(`scripts/${name}.lua`).replace(INCLUDE, (_, fragment: string) =>
-    read(`fragments/${fragment}.lua`).trimEnd(),
-  );
-  const source = whole
+function withoutComments(lua: string): string {
+  return lua
     .split('\n')
     .filter((line) => !/^\s*--/.test(line) && line.trim() !== '')
     .join('\n');
+}
+
+/**
+ * Reads `scripts/<name>.lua` and puts the fragments that it includes in front of it, without what it does not use.
+ * Fragments include nothing: a script's header shows all it is made of. Comments are left out of what is sent.
+ */
+export function loadScript(name: string): Script {
+  const script = read(`scripts/${name}.lua`);
+  const fragments = [...script.matchAll(INCLUDE)].map(([, fragment]) => read(`fragments/${fragment}.lua`));
+  const body = withoutComments(script);
+  const source = [...usedDefinitions(withoutComments(fragments.join('\n')), body), body].join('\n');
   return { name, source, sha1: createHash('sha1').update(source).digest('hex') };
 }

@@ -1,7 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 import type { BatchId, HostKey, JobId } from '../core/identifiers.ts';
 import type { BatchSnapshot, Gate, HostSnapshot } from '../gate/gate.ts';
-import { decodeBatch } from './decode-batch.ts';
 import { asGateError } from './gate-unavailable.ts';
 import { hostOfPart, hostPart, keyNames } from './key-names.ts';
 import type { ScriptContext } from './script-context.ts';
@@ -12,6 +11,7 @@ import { createBatch } from './scripts/create-batch.ts';
 import { enter } from './scripts/enter.ts';
 import { finish } from './scripts/finish.ts';
 import { holdHost } from './scripts/hold-host.ts';
+import { inspectBatch } from './scripts/inspect-batch.ts';
 import { inspectHost } from './scripts/inspect-host.ts';
 import { inspectJob } from './scripts/inspect-job.ts';
 import { type NamePage, listNames } from './scripts/list-names.ts';
@@ -49,7 +49,7 @@ export function createRedisGate(options: RedisGateOptions): Gate {
     finish: (request) => finish(context, request),
     wake: (request) => wake(context, request),
     ...hostVerbs(context),
-    ...batchVerbs(context, redis),
+    ...batchVerbs(context),
     inspectJob: (job) => inspectJob(context, job),
     now: () => asking('time', async () => (clock === undefined ? redisTime(redis) : clock())),
     listBatches: () => listBatches(context),
@@ -100,13 +100,9 @@ function hostVerbs(context: ScriptContext): HostVerbs {
 
 type BatchVerbs = Pick<Gate, 'createBatch' | 'topUpBatch' | 'approveBatch' | 'cancelBatch' | 'inspectBatch'>;
 
-function batchVerbs(context: ScriptContext, redis: Redis | Cluster): BatchVerbs {
-  const inspectBatch = async (batch: BatchId): Promise<BatchSnapshot | undefined> => {
-    const fields = await asking('hgetall', () => redis.hgetall(context.names.batch(batch)));
-    return Object.keys(fields).length === 0 ? undefined : decodeBatch(batch, new Map(Object.entries(fields)));
-  };
+function batchVerbs(context: ScriptContext): BatchVerbs {
   const known = async (batch: BatchId): Promise<BatchSnapshot> => {
-    const snapshot = await inspectBatch(batch);
+    const snapshot = await inspectBatch(context, batch);
     if (snapshot === undefined) throw new RangeError(`the gate knows no batch ${batch}`);
     return snapshot;
   };
@@ -122,7 +118,7 @@ function batchVerbs(context: ScriptContext, redis: Redis | Cluster): BatchVerbs 
     topUpBatch: (batch, tokens, nonce) => change(batch, { kind: 'top_up', tokens, nonce }),
     approveBatch: (batch, by) => change(batch, { kind: 'approve', by }),
     cancelBatch: (batch, by) => change(batch, { kind: 'cancel', by }),
-    inspectBatch,
+    inspectBatch: (batch) => inspectBatch(context, batch),
   };
 }
 

@@ -1,16 +1,13 @@
 -- A batch's tokens: off, a share of its jobs, or a fixed number; top-ups are added to either.
--- Returns total and spent, or nil when the bucket is off.
-local BATCH_COLUMNS = {
-  'mode', 'share', 'least', 'fixed', 'extra', 'jobs', 'spent', 'approved', 'cancelled',
-  'bytesMax', 'requestsMax', 'costMax', 'bytes', 'requests', 'cost', 'deadline',
-}
-local function batch_read(key)
-  local v = redis.call('HMGET', key, unpack(BATCH_COLUMNS))
-  local b = { key = key, known = v[1] and true or false, mode = v[1] or 'off' }
-  for i = 2, #BATCH_COLUMNS do b[BATCH_COLUMNS[i]] = tonumber(v[i] or 0) end
-  return b
-end
+local BATCH_STATE = { __index = function(_, field)
+  if field == 'mode' then return 'off' end
+  if field == 'stops' then return nil end
+  return 0
+end }
 
+local function batch_read(key) return packed_read(key, BATCH_STATE) end
+
+-- Total, or nil when the bucket is off.
 local function batch_total(b)
   if b.mode == 'off' then return nil end
   if b.mode == 'fixed' then return b.fixed + b.extra end
@@ -27,4 +24,16 @@ end
 local function spend_exceeded(b)
   return (b.bytesMax > 0 and b.bytes >= b.bytesMax) or (b.requestsMax > 0 and b.requests >= b.requestsMax)
     or (b.costMax > 0 and b.cost >= b.costMax)
+end
+
+-- A batch that nobody described: no tokens, approved, so that its jobs are counted and can be reported.
+local function batch_adopt(b, index, batch, now)
+  b.approved, b.created = 1, now
+  b.meta.known = true
+  redis.call('ZADD', index, 0, batch)
+end
+
+-- All jobs over: kept as long as their ledgers. New jobs make it stay.
+local function batch_write(b, keep_ms)
+  packed_write(b, b.jobs > 0 and b.done + b.stopped >= b.jobs and keep_ms or nil)
 end

@@ -10,11 +10,13 @@ end
 
 -- What a late result may still do: close the host for longer.
 local function close_late(h)
+  h.meta.dirty = true
   h.pace.nextAtMs = math.max(h.pace.nextAtMs, h.cooldown)
   h.pace.reopening, h.pace.scoutUntilMs = 1, 0
 end
 
 local function apply_host_effect(h, r, j, result, now)
+  h.meta.dirty = true
   local current = result.epoch == h.epoch
   local event = result.outcome == 'throttled' and current
   local serving = SERVING[result.outcome]

@@ -1,36 +1,25 @@
 -- What one result does to its job: returns when its queue entry is due and why it waits ('' when it does not).
-local function apply_job_effect(j, h, r, e)
+local function apply_job_effect(j, h, b, r, e)
   local kind, now = e.kind, e.now
   if kind == 'done' or kind == 'stop' then
-    local finish = kind == 'done' and 'done' or e.reason
-    end_job(j, e.job, e.prefix, e.trail, now, finish, e.nonce, e.evidence, e.keepMs)
-    batch_end_fields(j, finish, e.add)
+    end_job(j, b, e.job, e.prefix, e.trail, now, kind == 'done' and 'done' or e.reason, e.evidence, e.keepMs)
     return '', ''
-  end
-  local out = { 'l', '', 'rq', j.rq, 'by', j.by, 'tr', 1 }
-  local function set(field, value)
-    out[#out + 1] = field
-    out[#out + 1] = value
   end
   local due, cause = '', ''
   if kind == 'continue' then
-    if e.purpose ~= 'r' then set('c', 1) end
+    if e.purpose ~= 'r' then j.c = 1 end
   elseif kind == 'retry_at' or kind == 'defer' then
     due, cause = math.max(now, e.notBefore), 'not_before'
-    set('n', e.notBefore)
+    j.n = e.notBefore
     if kind == 'defer' then
-      set('f', j.f + 1)
-      set('r', j.r + 1)
-      set('x', 0)
-      e.add('deferrals', 1)
+      j.f, j.r, j.x = j.f + 1, j.r + 1, nil
+      b.deferrals = b.deferrals + 1
     elseif e.throttled then
-      set('x', j.x + 1)
+      j.x = j.x + 1
     end
     if kind == 'retry_at' and e.inPlace then
-      local reserved_until = due + r.leaseMarginMs
-      redis.call('ZADD', e.leases, reserved_until, e.job)
-      set('rs', reserved_until)
-      set('rh', e.part)
+      j.rs, j.rh = due + r.leaseMarginMs, e.part
+      redis.call('ZADD', e.leases, j.rs, e.job)
     end
   elseif kind == 'release' then
     -- It is on its way back already: it keeps its place and is not called from the lane.
@@ -40,11 +29,10 @@ local function apply_job_effect(j, h, r, e)
   elseif kind == 'hold' then
     redis.call('ZADD', e.lane, lane_score(j), e.job)
     due, cause = fallback_at(h, redis.call('ZRANK', e.lane, e.job), j.d, now), 'held'
-    set('wl', e.part)
+    j.wl = e.part
   end
-  set('w', cause)
-  set('wu', due == '' and 0 or due)
-  redis.call('HSET', j.key, unpack(out))
+  j.l, j.w, j.wu, j.tr = nil, cause, due ~= '' and due or nil, 1
+  packed_write(j)
   trail(e.trail, now, kind, e.evidence)
   return due, cause
 end

@@ -4,9 +4,9 @@
 -- reopening, turn, slots, pace, tokens. Only a commit charges: lease, attempt, tokens and pace move together.
 -- The same nonce asked again while its lease lives gets the same lease and is charged nothing.
 --
--- KEYS  1 job       hash   ledger; no TTL while alive
---       2 batch     hash   batch counters and tokens
---       3 host      hash   host state; TTL pace keep + 1 day
+-- KEYS  1 job       string ledger; no TTL while alive
+--       2 batch     string batch counters and tokens; no TTL while jobs live
+--       3 host      string host state; TTL pace keep + 1 day, none while held
 --       4 leases    zset   lease or reserved job -> expiry (ms); TTL 1 day
 --       5 lane      zset   waiting job -> priority, age
 --       6 called    zset   called job -> call counts until (ms); TTL 1 day
@@ -27,6 +27,7 @@
 -- trail line; an inline wait writes lane, called and wheel only; stop and stale write nothing.
 
 -- @include clock
+-- @include packed
 -- @include pace
 -- @include rules
 -- @include host-state
@@ -35,7 +36,6 @@
 -- @include fallback
 -- @include ledger
 -- @include batch-state
--- @include batch-adopt
 -- @include facts
 
 local JOB, BATCH, HOST, LEASES, LANE, CALLED, WHEEL, TRAIL = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
@@ -57,20 +57,18 @@ local function admitted(lease, epoch, generation, flag, tokens_left)
 end
 
 if j.e ~= '' then return { 'stale', j.e } end
-if j.known and delivery < j.v then return { 'stale', '' } end
+if j.meta.known and delivery < j.v then return { 'stale', '' } end
 if j.k == nonce and j.l ~= '' and j.lh == part and j.lu > now then
   local epoch, generation, flag = string.match(j.l, '%.(%d+)%.(%d+)%.(%a)%d%a$')
   return admitted(j.l, tonumber(epoch), tonumber(generation), flag, j.kt)
 end
 -- A job whose ledger is unknown (entered by another tool, or expired) is adopted with its first answer.
-if not j.known then
-  j.h, j.b, j.p, j.q, j.t, j.r = part, batch, 50, redis.call('INCR', prefix .. ':sequence'), now, 1
-  redis.call('HSET', JOB, 'h', part, 'b', batch, 'p', j.p, 'q', j.q, 't', now, 'r', 1)
-  if not b.known then
-    batch_adopt(BATCH, KEYS[10], batch, now)
-    b.known, b.approved = true, 1
-  end
-  b.jobs = redis.call('HINCRBY', BATCH, 'jobs', 1)
+if not j.meta.known then
+  j.h, j.b, j.p, j.q, j.t = part, batch, 50, redis.call('INCR', prefix .. ':sequence'), now
+  packed_write(j)
+  if not b.meta.known then batch_adopt(b, KEYS[10], batch, now) end
+  b.jobs = b.jobs + 1
+  packed_write(b)
 end
 
 -- A hop goes on from an attempt that settled with `continue`; any other hop is a re-send like any attempt.
@@ -79,6 +77,7 @@ local counted = purpose == 'attempt' or (purpose == 'hop' and j.c ~= 1)
 local limited = pace_rules(r, h.override)
 host_set(h, 'cap', r.cap)
 host_set(h, 'interval', pace_interval(h.pace, limited, now))
+host_set(h, 'keep', r.keep)
 
 local function too_late(at) return j.d > 0 and at + r.attemptMs + r.headroomMs >= j.d end
 
@@ -99,8 +98,8 @@ local function give_up_reservation()
 end
 
 local function know_host()
-  if not h.known then redis.call('ZADD', KEYS[9], 0, part) end
-  host_write(h, now, r.keep)
+  if not h.meta.known then redis.call('ZADD', KEYS[9], 0, part) end
+  if h.meta.dirty then host_write(h, now) end
 end
 
 local function wait_reply(cause, at, inline, place, fallback)
@@ -108,7 +107,8 @@ local function wait_reply(cause, at, inline, place, fallback)
 end
 
 local function write_wait(cause, at, lane, place)
-  redis.call('HSET', JOB, 'v', delivery, 'w', cause, 'wu', at, 'wl', lane, 'rs', 0, 'tr', 1)
+  j.v, j.w, j.wu, j.wl, j.rs, j.tr = delivery, cause, at, lane, nil, 1
+  packed_write(j)
   trail(TRAIL, now, 'wait', cause .. ' until ' .. score_text(at) .. (place == '' and '' or ', place ' .. place))
 end
 
@@ -132,7 +132,10 @@ local function wait_in_lane(cause, at, may_inline)
   local inline = may_inline and until_ms - now <= r.inlineMaxMs and not too_late(until_ms)
   if inline then
     redis.call('ZADD', CALLED, until_ms + CALL_AGAIN_MS, job)
-    if j.wl ~= part then redis.call('HSET', JOB, 'wl', part) end
+    if j.wl ~= part then
+      j.wl = part
+      packed_write(j)
+    end
   else
     redis.call('ZREM', CALLED, job)
     give_up_reservation()
@@ -145,7 +148,7 @@ end
 
 -- 1 batch, 2 the job's own limits
 if b.cancelled == 1 then return stop('cancelled') end
-if b.known and b.approved ~= 1 then return stop('not_approved') end
+if b.meta.known and b.approved ~= 1 then return stop('not_approved') end
 if spend_exceeded(b) then return stop('spend') end
 if j.n > now then
   if too_late(j.n) then return stop('deadline') end
@@ -202,15 +205,15 @@ if resend and tokens and tokens < 1000000 then return wait_apart('host_tokens', 
 local flag = h.circuit ~= 'closed' and 'p' or 'n'
 local bound = pace_commit(h.pace, limited, now)
 local lease_ms = r.attemptMs + r.leaseMarginMs
-local order = redis.call('HINCRBY', JOB, 'o', 1)
-local lease = job .. '.' .. order .. '.' .. h.epoch .. '.' .. h.generation .. '.' .. flag .. bound .. string.sub(purpose, 1, 1)
+j.o = j.o + 1
+local lease = job .. '.' .. j.o .. '.' .. h.epoch .. '.' .. h.generation .. '.' .. flag .. bound .. string.sub(purpose, 1, 1)
 if flag == 'p' then
   host_set(h, 'circuit', 'half_open')
   host_set(h, 'probe', lease)
   host_set(h, 'probeUntil', now + lease_ms)
 end
-host_set(h, 'serial', h.serial + 1)
-if h.serial % 16 == 0 then redis.call('ZREMRANGEBYSCORE', LEASES, '-inf', now) end
+host_set(h, 'serial', (h.serial + 1) % 16)
+if h.serial == 0 then redis.call('ZREMRANGEBYSCORE', LEASES, '-inf', now) end
 if resend and tokens then host_set(h, 'tokens', tokens - 1000000) end
 know_host()
 
@@ -222,13 +225,16 @@ leave_lane()
 j.ad = now
 if counted then
   j.a = j.a + 1
-  redis.call('HINCRBY', BATCH, 'attempts', 1)
+  b.attempts = b.attempts + 1
   if resend and b.mode ~= 'off' then
     j.s = j.s + 1
-    b.spent = redis.call('HINCRBY', BATCH, 'spent', 1)
+    b.spent = b.spent + 1
   end
+  packed_write(b)
 end
 local left = batch_tokens_left(b) or ''
-redis.call('HSET', JOB, 'v', delivery, 'a', j.a, 's', j.s, 'c', purpose == 'robots' and j.c or 0, 'k', nonce, 'kt', left, 'l', lease, 'lh', part,
-  'lu', now + lease_ms, 'ad', now, 'rs', 0, 'w', '', 'wl', '')
+if purpose ~= 'robots' then j.c = nil end
+j.v, j.k, j.kt, j.l, j.lh, j.lu = delivery, nonce, left, lease, part, now + lease_ms
+j.rs, j.w, j.wu, j.wl = nil, nil, nil, nil
+packed_write(j)
 return admitted(lease, h.epoch, h.generation, flag, left)

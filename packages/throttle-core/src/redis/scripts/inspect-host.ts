@@ -20,7 +20,6 @@ export async function inspectHost(context: ScriptContext, host: HostKey): Promis
 
 function decode(host: HostKey, reply: ReplyReader): HostSnapshot {
   const nowMs = reply.number();
-  const effectiveIntervalMs = reply.number();
   const waiting = reply.number();
   const called = reply.number();
   const lookAtMs = reply.numberOrNull();
@@ -48,7 +47,7 @@ function decode(host: HostKey, reply: ReplyReader): HostSnapshot {
     epoch: number('epoch'),
     noHintEvents: number('noHint'),
     pace: {
-      effectiveIntervalMs,
+      effectiveIntervalMs: number('interval'),
       learnedIntervalMs: number('pace:intervalMs'),
       phase: fields.get('pace:phase') === 'steady' ? 'steady' : 'slow_start',
       lastCeilingIntervalMs: number('pace:ceilingMs'),

@@ -45,25 +45,23 @@ function decode(job: JobId, reply: ReplyReader): JobSnapshot {
 
 function decodeJobFacts(fields: ReadonlyMap<string, string>, reply: ReplyReader): JobFacts {
   const number = (name: string): number => Number(fields.get(name) ?? 0);
-  const cooldownUntilMs = reply.number();
-  const circuit = reply.text();
-  const openUntilMs = reply.number();
-  const noHintEvents = reply.number();
-  const hostTokens = reply.numberOrNull();
+  const host = reply.list().pairs();
+  const circuit = host.get('circuit') ?? 'closed';
+  const hostTokens = host.get('tokens');
   const tokens = decodeTokens(reply.list().pairs());
   return {
     attempts: number('a'),
-    run: number('r'),
+    run: Number(fields.get('r') ?? 1),
     throttledInRun: number('x'),
     deferrals: number('f'),
     startedAtMs: number('t'),
     deadlineMs: number('d'),
     notBeforeMs: number('n'),
-    noHintEvents,
-    cooldownUntilMs,
-    openUntilMs: circuit === 'closed' ? 0 : openUntilMs,
+    noHintEvents: Number(host.get('noHint') ?? 0),
+    cooldownUntilMs: Number(host.get('cooldown') ?? 0),
+    openUntilMs: circuit === 'closed' ? 0 : Number(host.get('openUntil') ?? 0),
     batchTokensLeft: tokens === null ? null : Math.max(0, tokens.total - tokens.spent),
-    hostTokensLeft: hostTokens === null ? null : Math.floor(hostTokens / MICRO),
+    hostTokensLeft: hostTokens === undefined ? null : Math.floor(Number(hostTokens) / MICRO),
   };
 }
 
@@ -81,7 +79,7 @@ function decodeTrail(fields: ReadonlyMap<string, string>, lines: readonly string
     entries.unshift({
       atMs: Number(fields.get('ad')),
       event: 'admitted',
-      detail: `attempt ${fields.get('a')}`,
+      detail: `attempt ${fields.get('a') ?? 0}`,
     });
   }
   entries.push({ atMs: Number(fields.get('t')), event: 'entered', detail: `batch ${fields.get('b')}` });

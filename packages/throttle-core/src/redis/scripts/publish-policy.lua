@@ -8,6 +8,7 @@
 -- Reply version, 1 when it is new
 
 -- @include clock
+-- @include packed
 
 local POLICY = KEYS[1]
 local hash, text, name, by, channel, time = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]

@@ -4,7 +4,7 @@
 -- (lease gone) teaches the host nothing but a longer cooldown; an older generation changes no circuit. The job's
 -- effect applies while this delivery and this lease are the job's last. The same nonce gets the same answer.
 --
--- KEYS  1 job hash  2 batch hash  3 host hash  4 leases zset  5 lane zset  6 called zset  7 wheel zset  8 trail list
+-- KEYS  1 job string  2 batch string  3 host string  4 leases zset  5 lane zset  6 called zset  7 wheel zset  8 trail list
 --       9 deadlines zset  10 reply string, the answer of this nonce; TTL 60 s
 --       (types and TTL as in admit.lua)
 -- ARGV  1 key prefix  2 job  3 host part  4 lease  5 nonce  6 delivery  7 outcome  8 time (ms; '': Redis TIME)
@@ -15,6 +15,7 @@
 -- Reply settled|late, look at|'', now, due|'', cause, cooldown until, circuit, held 0|1, interval (text), called jobs...
 
 -- @include clock
+-- @include packed
 -- @include pace
 -- @include rules
 -- @include host-state
@@ -22,8 +23,8 @@
 -- @include calling
 -- @include fallback
 -- @include ledger
+-- @include batch-state
 -- @include ending
--- @include batch-count
 -- @include circuit
 -- @include hold
 -- @include host-effect
@@ -48,7 +49,7 @@ local result = {
   latencyMs = tonumber(ARGV[22]),
 }
 if mine then redis.call('ZREM', KEYS[4], lease) end
-if h.known then
+if h.meta.known then
   local longer = extend_cooldown(h, result.cooldown)
   if live then
     if ARGV[12] ~= '' then
@@ -63,25 +64,26 @@ end
 
 local due, cause = '', ''
 if mine then
-  local add, write = batch_counter(KEYS[2], tonumber(ARGV[24]))
-  local spent = { requests = tonumber(ARGV[19]), bytes = tonumber(ARGV[20]), cost = tonumber(ARGV[21]) }
-  add('requests', spent.requests)
-  add('bytes', spent.bytes)
-  add('cost', spent.cost)
-  j.rq, j.by = j.rq + spent.requests, j.by + spent.bytes
-  if result.outcome == 'throttled' then add('throttled', 1) end
+  local b = batch_read(KEYS[2])
+  local requests, bytes = tonumber(ARGV[19]), tonumber(ARGV[20])
+  b.requests, b.bytes, b.cost = b.requests + requests, b.bytes + bytes, b.cost + tonumber(ARGV[21])
+  j.rq, j.by = j.rq + requests, j.by + bytes
+  local throttled = result.outcome == 'throttled'
+  if throttled then b.throttled = b.throttled + 1 end
+  local keep_ms = tonumber(ARGV[24])
   if tonumber(ARGV[6]) == j.v then
-    due, cause = apply_job_effect(j, h, r, {
+    due, cause = apply_job_effect(j, h, b, r, {
       job = job, part = part, prefix = prefix, leases = KEYS[4], lane = KEYS[5], called = KEYS[6], trail = KEYS[8], now = now,
       kind = ARGV[15], notBefore = tonumber(ARGV[16]), inPlace = ARGV[17] == '1', reason = ARGV[18],
-      throttled = result.outcome == 'throttled', purpose = purpose, nonce = nonce, evidence = ARGV[23], keepMs = tonumber(ARGV[24]), add = add,
+      throttled = throttled, purpose = purpose, evidence = ARGV[23], keepMs = keep_ms,
     })
   else
-    redis.call('HSET', KEYS[1], 'l', '', 'rq', j.rq, 'by', j.by)
+    j.l = nil
+    packed_write(j)
   end
-  write()
+  batch_write(b, keep_ms)
 end
-if h.known then host_write(h, now, r.keep) end
+if h.meta.dirty then host_write(h, now) end
 
 local list = {}
 local keys = { leases = KEYS[4], lane = KEYS[5], called = KEYS[6], wheel = KEYS[7] }

@@ -10,10 +10,12 @@
 -- Reply next at|'', now, number of calls, calls..., expired jobs...
 
 -- @include clock
+-- @include packed
 -- @include pace
 -- @include host-state
 -- @include admissible
 -- @include calling
+-- @include ledger
 -- @include ending
 
 local prefix, hosts_max, jobs_max = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -28,11 +30,11 @@ for _, part in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT',
 end
 
 for _, job in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, jobs_max)) do
-  local v = redis.call('HMGET', prefix .. ':job:' .. job, 'l', 'lu', 'e', 'h')
-  if not v[4] or v[3] then
+  local j = ledger_read(prefix .. ':job:' .. job)
+  if not j.meta.known or j.e ~= '' then
     redis.call('ZREM', KEYS[2], job)
-  elseif v[1] and v[1] ~= '' and tonumber(v[2]) > now then
-    redis.call('ZADD', KEYS[2], v[2], job)
+  elseif j.l ~= '' and j.lu > now then
+    redis.call('ZADD', KEYS[2], j.lu, job)
   else
     redis.call('ZADD', KEYS[2], now + CALL_AGAIN_MS, job)
     expired[#expired + 1] = job
