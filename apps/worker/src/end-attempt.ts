@@ -34,7 +34,7 @@ export async function endAttempt(attempt: Attempt, answered: Answered): Promise<
     if (answered.target.hops === 0)
       await attempt.parts.remember(attempt.job.url, attempt.job.headersRef, answered.exchange);
   }
-  const reply = await settle(attempt, answered, jobEffect);
+  const reply = await settle(attempt, answered, effectOf(answered));
   if (end !== null && reply.kind === 'settled') {
     attempt.parts.events.ended(
       end.kind === 'done' ? { outcome: 'done', reason: null } : { outcome: 'stopped', reason: end.reason },
@@ -86,6 +86,12 @@ export async function endUnsent(
 
 async function pauseFor(attempt: Attempt, waitMs: number): Promise<Disposition> {
   return { kind: 'delay', untilMs: (await attempt.parts.gate.now()) + waitMs, data: null };
+}
+
+/** A redirect that must wait is a job with an instant of its own, not one more attempt. */
+function effectOf({ step: { plan } }: Answered): JobEffect {
+  if (plan.jobEffect.kind !== 'continue' || plan.notBeforeMs === null) return plan.jobEffect;
+  return { kind: 'continue', notBeforeMs: plan.notBeforeMs };
 }
 
 /** True: the result could not be written. A full disk is no fault of the host and costs no token. */

@@ -16,8 +16,11 @@ export type JobEffect =
   | { readonly kind: 'defer'; readonly notBeforeMs: number }
   /** Parked until the host's owner resumes it. */
   | { readonly kind: 'hold' }
-  /** The attempt goes on at another host (redirect), or this was a robots fetch: only the lease ends. */
-  | { readonly kind: 'continue' }
+  /**
+   * The attempt goes on at another host (redirect), not before `notBeforeMs` when one is given, or this was a robots
+   * fetch: only the lease ends.
+   */
+  | { readonly kind: 'continue'; readonly notBeforeMs?: number }
   /** The attempt was given back unsent or cut by shutdown: the job waits as before. The attempt stays counted. */
   | { readonly kind: 'release' };
 
@@ -162,8 +165,8 @@ function deadlineEnd(input: PlanInput, notBeforeMs: number): Step | null {
 
 /**
  * What a re-send would be refused for at dispatch. A redirect hop is part of an attempt already paid for. The
- * host's bucket ends nothing after a 429: it fills with successes, the gate parks the job until it has, and a
- * slow host would otherwise lose URLs while its pace is still being found.
+ * host's bucket is for sick hosts: after a 429, cooldown and pace govern the re-send, and a slow host would
+ * otherwise lose URLs while its pace is still being found.
  */
 function budgetEnd({ job, outcome, spend, redirect }: PlanInput): Step | null {
   const limit = spend === null ? null : spendReached(spend.limits, spend.spent);

@@ -162,7 +162,6 @@ export const WAIT_CAUSES = [
   'turn',
   'slots',
   'pace',
-  'host_tokens',
 ] as const;
 export type WaitCause = (typeof WAIT_CAUSES)[number];
 

@@ -18,8 +18,6 @@ import {
 } from './memory-state.ts';
 import { giveUpReservation, leaveLane, waitApart, waitInLane } from './wait.ts';
 
-const TOKEN_LOOK_MS = 60_000;
-
 /** `redis/scripts/admit.lua` is the twin: the same checks in the same order. */
 export function admit(state: MemoryState, request: AdmitRequest, nowMs: number): AdmitReply {
   const known = state.jobs.get(request.job);
@@ -99,7 +97,7 @@ function refuseByHost(asking: Asking): AdmitReply | null {
 }
 
 function checkHost(asking: Asking): AdmitReply | null {
-  const { host, job, nowMs, request, counted } = asking;
+  const { host, job, nowMs, request } = asking;
   const { rules } = request;
   const barrier = hostBarrier(host, nowMs);
   if (barrier !== null) {
@@ -118,11 +116,13 @@ function checkHost(asking: Asking): AdmitReply | null {
     return waitInLane(asking, 'pace', opensAtMs + callsAhead(asking, ahead) * host.intervalMs, true);
   }
   const tokens = hostTokens(host, rules);
-  if (counted && job.attempts > 0 && tokens !== null && tokens < MICRO) {
-    // Outside the lane, where first attempts that fill the bucket may pass.
-    return waitApart(asking, 'host_tokens', nowMs + TOKEN_LOOK_MS);
-  }
+  if (hostPays(asking) && tokens !== null && tokens < MICRO) return stop(asking, 'retry_budget');
   return null;
+}
+
+/** The bucket is for sick hosts: after a throttle, cooldown and pace govern the re-send. */
+function hostPays({ counted, job }: Asking): boolean {
+  return counted && job.attempts > 0 && !job.wasThrottled;
 }
 
 /** Where requests are short, the next slot is about to free: those called ahead wait for it in place. */
@@ -163,7 +163,7 @@ function commit(asking: Asking): AdmitReply {
   if (probe) {
     host.circuit = { ...host.circuit, state: 'half_open', probe: lease, probeUntilMs: nowMs + leaseMs };
   }
-  if (resend && tokens !== null) host.tokens = tokens - MICRO;
+  if (hostPays(asking) && tokens !== null) host.tokens = tokens - MICRO;
   giveUpReservation(state, job);
   host.leases.deleteUpTo(nowMs);
   host.leases.set(lease, nowMs + leaseMs);

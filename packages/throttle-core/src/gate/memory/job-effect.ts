@@ -31,6 +31,7 @@ export function settleJob(settling: Settling): SettleReply['job'] {
     return null;
   }
   job.lease = '';
+  if (readLeaseId(request.leaseId).purpose !== 'robots') job.wasThrottled = request.outcome === 'throttled';
   const due = apply(settling);
   job.waiting = due === null ? null : { cause: due.cause, untilMs: due.dueMs };
   addTrail(job, nowMs, effect.kind, request.evidence.slice(0, EVIDENCE_MOST));
@@ -48,7 +49,8 @@ function apply({ job, host, batch, request, nowMs }: Settling): SettleReply['job
   switch (effect.kind) {
     case 'continue':
       if (readLeaseId(request.leaseId).purpose !== 'robots') job.mayHop = true;
-      return null;
+      if (effect.notBeforeMs === undefined || effect.notBeforeMs === 0) return null;
+      return { dueMs: postpone(job, effect.notBeforeMs, nowMs), cause: 'not_before' };
     case 'retry_at': {
       if (request.outcome === 'throttled') job.throttledInRun += 1;
       const dueMs = postpone(job, effect.notBeforeMs, nowMs);

@@ -48,6 +48,8 @@ export interface JobEntry {
   delivery: number;
   /** The last request settled with `continue`: a redirect may go on without a new attempt. */
   mayHop: boolean;
+  /** The last answer was a throttle: cooldown and pace govern the re-send, not the host's retry tokens. */
+  wasThrottled: boolean;
   nonce: string;
   tokensLeftThen: number | null;
   admissions: number;
@@ -150,6 +152,7 @@ export function newJob(given: NewJob): JobEntry {
     tokensSpent: 0,
     run: 1,
     throttledInRun: 0,
+    wasThrottled: false,
     deferrals: 0,
     delivery: 0,
     mayHop: false,

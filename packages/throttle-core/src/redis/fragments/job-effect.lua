@@ -5,9 +5,14 @@ local function apply_job_effect(j, h, b, r, e)
     end_job(j, b, e.job, e.prefix, e.trail, now, kind == 'done' and 'done' or e.reason, e.evidence, e.keepMs)
     return '', ''
   end
+  if e.purpose ~= 'r' then j.lt = e.throttled and 1 or nil end
   local due, cause = '', ''
   if kind == 'continue' then
     if e.purpose ~= 'r' then j.c = 1 end
+    if e.notBefore > 0 then
+      due, cause = math.max(now, e.notBefore), 'not_before'
+      j.n = e.notBefore
+    end
   elseif kind == 'retry_at' or kind == 'defer' then
     due, cause = math.max(now, e.notBefore), 'not_before'
     j.n = e.notBefore

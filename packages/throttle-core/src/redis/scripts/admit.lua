@@ -195,11 +195,11 @@ if opens_at > now then
   return wait_in_lane('pace', opens_at + ahead * h.interval, true)
 end
 
--- 9 the host's retry tokens: parked outside the lane, where first attempts that fill the bucket may pass
+-- 9 the host's retry tokens, against sick hosts: after a throttle, cooldown and pace govern the re-send
 local resend = counted and j.a > 0
 local tokens = host_tokens(h, r)
-local TOKEN_LOOK_MS = 60000
-if resend and tokens and tokens < 1000000 then return wait_apart('host_tokens', now + TOKEN_LOOK_MS) end
+local host_pays = resend and j.lt ~= 1 and tokens
+if host_pays and tokens < 1000000 then return stop('retry_budget') end
 
 -- 10 commit
 local flag = h.circuit ~= 'closed' and 'p' or 'n'
@@ -214,7 +214,7 @@ if flag == 'p' then
 end
 host_set(h, 'serial', (h.serial + 1) % 16)
 if h.serial == 0 then redis.call('ZREMRANGEBYSCORE', LEASES, '-inf', now) end
-if resend and tokens then host_set(h, 'tokens', tokens - 1000000) end
+if host_pays then host_set(h, 'tokens', tokens - 1000000) end
 know_host()
 
 give_up_reservation()

@@ -60,6 +60,8 @@ function encodeHostEffect({ hostEffect: effect }: SettleRequest): (string | numb
 
 function encodeJobEffect({ jobEffect: effect }: SettleRequest): (string | number)[] {
   switch (effect.kind) {
+    case 'continue':
+      return [effect.kind, Math.ceil(effect.notBeforeMs ?? 0), 0, ''];
     case 'retry_at':
       return [effect.kind, Math.ceil(effect.notBeforeMs), effect.inPlace ? 1 : 0, ''];
     case 'defer':
@@ -68,7 +70,6 @@ function encodeJobEffect({ jobEffect: effect }: SettleRequest): (string | number
       return [effect.kind, 0, 0, effect.reason];
     case 'done':
     case 'hold':
-    case 'continue':
     case 'release':
       return [effect.kind, 0, 0, ''];
   }
