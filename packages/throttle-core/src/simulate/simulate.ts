@@ -43,8 +43,6 @@ interface Seat {
   queued: boolean;
 }
 
-const TOKEN_LOOK_MS = 60_000;
-
 class Simulation {
   readonly #scenario: Scenario;
   readonly #onSend: SendObserver;
@@ -146,10 +144,7 @@ class Simulation {
       const job = host.next(this.#nowMs, EPOCH_MS);
       if (job === null) return false;
       const refused = this.#refusal(host, job);
-      if (refused === 'host_tokens') {
-        job.notBeforeMs = this.#nowMs + TOKEN_LOOK_MS;
-        host.waiting.push(job);
-      } else if (refused !== null) {
+      if (refused !== null) {
         this.#stop(refused);
       } else {
         this.#send(seat, job);
@@ -158,7 +153,7 @@ class Simulation {
     }
   }
 
-  #refusal(host: HostInPlay, job: JobInPlay): StopReason | 'host_tokens' | null {
+  #refusal(host: HostInPlay, job: JobInPlay): StopReason | null {
     const { policy } = host.host;
     const { attemptMs, headroomMs } = policy.deadline;
     const deadlineMs = deadlineOf(host.host, job);
@@ -166,7 +161,7 @@ class Simulation {
     if (policy.attempts.totalMax !== null && job.attempts >= policy.attempts.totalMax) return 'attempts';
     if (job.attempts === 0) return null;
     if (this.#tokensTotal !== null && this.#tokensSpent >= this.#tokensTotal) return 'retry_budget';
-    return host.tokens !== null && host.tokens < 1 ? 'host_tokens' : null;
+    return !job.wasThrottled && host.tokens !== null && host.tokens < 1 ? 'retry_budget' : null;
   }
 
   #send(seat: Seat, job: JobInPlay): void {
@@ -231,6 +226,7 @@ class Simulation {
   ): void {
     const { host } = seat;
     if (throttled) job.throttledInRun += 1;
+    job.wasThrottled = throttled;
     switch (effect.kind) {
       case 'done':
         seat.tally.done(this.#nowMs);

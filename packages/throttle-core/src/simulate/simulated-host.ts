@@ -14,6 +14,7 @@ export interface JobInPlay {
   attempts: number;
   run: number;
   throttledInRun: number;
+  wasThrottled: boolean;
   deferrals: number;
   notBeforeMs: number;
 }
@@ -85,12 +86,20 @@ export class HostInPlay {
     if (first !== undefined && first.notBeforeMs <= nowMs) return this.waiting.pop() ?? null;
     if (this.fresh === 0) return null;
     this.fresh -= 1;
-    return { enteredAtMs, attempts: 0, run: 1, throttledInRun: 0, deferrals: 0, notBeforeMs: 0 };
+    return {
+      enteredAtMs,
+      attempts: 0,
+      run: 1,
+      throttledInRun: 0,
+      wasThrottled: false,
+      deferrals: 0,
+      notBeforeMs: 0,
+    };
   }
 
   admit(job: JobInPlay, nowMs: number): Lease {
     const resend = job.attempts > 0;
-    if (resend && this.tokens !== null) this.tokens -= 1;
+    if (resend && !job.wasThrottled && this.tokens !== null) this.tokens -= 1;
     job.attempts += 1;
     this.inFlight += 1;
     this.#leases += 1;

@@ -139,10 +139,24 @@ export function describeHosts(fixture: Fixture): void {
       const second = await on.admitted(1, { ...more, delivery: 2 });
       expect(second.facts.hostTokensLeft).toBe(0);
       await on.settle(1, second, { ...more, delivery: 2, outcome: 'transport', jobEffect: again });
-      const parked = await on.waits(1, { ...more, delivery: 3 });
-      expect(parked).toMatchObject({ cause: 'host_tokens', place: null });
+      expect(await on.admit(1, { ...more, delivery: 3 })).toMatchObject({
+        kind: 'stop',
+        reason: 'retry_budget',
+      });
       for (const number of [2, 3]) await on.settle(number, await on.admitted(number, more), more);
       expect(await on.admitted(1, { ...more, delivery: 3 })).toMatchObject({ attempt: 3 });
+    });
+
+    it('takes no host token for a re-send after a throttle: cooldown and pace govern that one', async () => {
+      const on = fixture();
+      const more = { rules: { ...PLAIN_RULES, hostTokens: { perSuccess: 0.5, cap: 2, start: 0 } } };
+      await on.enter([1], more);
+      await on.settle(1, await on.admitted(1, more), {
+        ...more,
+        outcome: 'throttled',
+        jobEffect: { kind: 'retry_at', notBeforeMs: on.clock.now(), inPlace: false },
+      });
+      expect(await on.admitted(1, { ...more, delivery: 2 })).toMatchObject({ attempt: 2 });
     });
 
     it('lists hosts in pages', async () => {
