@@ -1,13 +1,14 @@
-import type { Disposition } from './apply-decision.ts';
 import { type Answer, askGate } from './ask-gate.ts';
 import type { Attempt, Target } from './attempt.ts';
 import { answerOf } from './decide-step.ts';
 import { leaveHost } from './end-attempt.ts';
+import type { ProxyExit } from './proxy/exit-pool.ts';
 import { crawlDelayPace } from './robots/crawl-delay-pace.ts';
 import { type RobotsAsk, robotsRequest } from './robots/robots-book.ts';
 
 /** Short waits for another worker's request before the job steps back. */
 const PENDING_WAITS_MAX = 3;
+const FETCHES_MAX = 2;
 const STEP_BACK_MS = 2_000;
 
 export type RobotsAnswer =
@@ -15,15 +16,20 @@ export type RobotsAnswer =
   | { readonly kind: 'allowed'; readonly target: Target }
   | { readonly kind: 'disallowed'; readonly detail: string }
   | { readonly kind: 'not_admitted'; readonly answer: Exclude<Answer, { kind: 'admitted' }> }
-  | { readonly kind: 'over'; readonly disposition: Disposition };
+  /** Somebody else of the fleet is still asking: come back then. */
+  | { readonly kind: 'over'; readonly untilMs: number };
 
 /** Whether robots.txt allows the target (RFC 9309). What nobody of the fleet knows is fetched, through the gate of its host. */
-export async function askRobots(attempt: Attempt, target: Target): Promise<RobotsAnswer> {
+export async function askRobots(
+  attempt: Attempt,
+  target: Target,
+  exit: ProxyExit | null,
+): Promise<RobotsAnswer> {
   const { robots, gate, sleep, workerId } = attempt.parts;
   const { settings, policy } = target.scope;
   const exception = settings.robotsException;
   const override = exception === null ? null : { reason: exception.reason, untilMs: exception.expiresAtMs };
-  for (let pending = 0; ;) {
+  for (let pending = 0, fetches = 0; ;) {
     const nowMs = override === null ? 0 : await gate.now();
     const verdict = await robots.check(target.url, override, nowMs, workerId);
     switch (verdict.kind) {
@@ -39,7 +45,13 @@ export async function askRobots(attempt: Attempt, target: Target): Promise<Robot
         await sleep(verdict.retryInMs, attempt.delivery.signal);
         break;
       case 'fetch': {
-        const refused = await fetchRobots(attempt, target, verdict.ask);
+        fetches += 1;
+        // What says nothing about the file (a failing proxy, a cut request) must not be asked for without end.
+        if (fetches > FETCHES_MAX) {
+          await robots.giveUp(verdict.ask);
+          return over(await gate.now());
+        }
+        const refused = await fetchRobots(attempt, target, verdict.ask, exit);
         if (refused !== null) return { kind: 'not_admitted', answer: refused };
       }
     }
@@ -47,7 +59,7 @@ export async function askRobots(attempt: Attempt, target: Target): Promise<Robot
 }
 
 function over(nowMs: number): RobotsAnswer {
-  return { kind: 'over', disposition: { kind: 'delay', untilMs: nowMs + STEP_BACK_MS, data: null } };
+  return { kind: 'over', untilMs: nowMs + STEP_BACK_MS };
 }
 
 function atPace(target: Target, paceIntervalMs: number): Target {
@@ -61,8 +73,9 @@ async function fetchRobots(
   attempt: Attempt,
   page: Target,
   first: RobotsAsk,
+  exit: ProxyExit | null,
 ): Promise<Exclude<Answer, { kind: 'admitted' }> | null> {
-  const { robots, scopeOf, fetchPage } = attempt.parts;
+  const { robots, scopeOf, fetchPage, proxyPauses } = attempt.parts;
   for (let ask: RobotsAsk | null = first; ask !== null;) {
     const target: Target = { ...page, url: ask.url, scope: scopeOf(ask.url) };
     const answer = await askGate(attempt, target, 'robots');
@@ -75,8 +88,10 @@ async function fetchRobots(
       body: policy.body,
       budgetMs: policy.deadline.attemptMs,
       signal: attempt.delivery.signal,
+      exit,
     };
     const exchange = await fetchPage(robotsRequest(ask, request));
+    if (exit !== null) await proxyPauses.record(exit, exchange);
     await leaveHost(attempt, answerOf(attempt, target, answer, exchange));
     ask = await robots.learn(ask, exchange);
   }

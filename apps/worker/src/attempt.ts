@@ -5,6 +5,8 @@ import type { Disposition } from './apply-decision.ts';
 import type { Admitted } from './ask-gate.ts';
 import type { EndedUrl } from './deliver-result.ts';
 import type { FetchPage, PageExchange } from './fetch-page.ts';
+import type { ProxyExit } from './proxy/exit-pool.ts';
+import type { ProxyPauses } from './proxy/proxy-pauses.ts';
 import type { RobotsBook } from './robots/robots-book.ts';
 import type { HopPosition } from './redirect/next-hop.ts';
 
@@ -45,6 +47,9 @@ export interface WorkerParts {
   readonly scopeOf: (url: string) => Scope;
   readonly fetchPage: FetchPage;
   readonly robots: Pick<RobotsBook, 'check' | 'learn' | 'giveUp'>;
+  /** The proxy that carries requests for a target. null: none; undefined: the policy names a pool that is not here. */
+  readonly exitOf: (attempt: Attempt, target: Target) => ProxyExit | null | undefined;
+  readonly proxyPauses: Pick<ProxyPauses, 'pausedForMs' | 'record'>;
   readonly workerId: string;
   /** Judges a URL before permission is asked: form, address, method. null: nothing against it. */
   readonly refuseUrl: (url: string, policy: Policy) => Refusal | null;

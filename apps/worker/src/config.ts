@@ -34,6 +34,10 @@ const schema = z.object({
     .regex(/^(\d{1,5}(,\d{1,5})*)?$/)
     .default('')
     .describe('Ports allowed besides 80 and 443, comma-separated'),
+  PROXIES_FILE: z
+    .string()
+    .default('')
+    .describe('JSON file of the proxy pools that policies name; credentials by reference'),
   USER_AGENT: z
     .string()
     .min(1)
@@ -104,6 +108,11 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Worker
   if (parsed.success) return Object.freeze(parsed.data);
   const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
   throw new Error(`bad configuration: ${faults.join('; ')}`);
+}
+
+/** Variables that a proxy's credentials are read from, by the name that PROXIES_FILE gives. */
+export function credentialVariables(): Readonly<Record<string, string | undefined>> {
+  return process.env;
 }
 
 /** The entries of a comma-separated setting. */

@@ -37,7 +37,18 @@ export async function handleUrlJob(delivery: Delivery, parts: WorkerParts): Prom
     const refused = parts.refuseUrl(target.url, target.scope.policy);
     if (refused !== null) return endUnsent(attempt, target.url, refused.reason, refused.detail);
 
-    const robots = await askRobots(attempt, target);
+    const exit = parts.exitOf(attempt, target);
+    if (exit === undefined)
+      return endUnsent(
+        attempt,
+        target.url,
+        'proxy',
+        'the policy names a proxy pool that the workers do not have',
+      );
+    const pausedForMs = exit === null ? 0 : await parts.proxyPauses.pausedForMs(exit);
+    if (pausedForMs > 0) return waitForProxy(attempt, target, pausedForMs);
+
+    const robots = await askRobots(attempt, target, exit);
     if (robots.kind !== 'allowed') return notAllowed(attempt, target, robots);
     target = robots.target;
 
@@ -51,7 +62,9 @@ export async function handleUrlJob(delivery: Delivery, parts: WorkerParts): Prom
       body: target.scope.policy.body,
       budgetMs: budgetLeft(target, startedAtMs, answer.askedAtMonotonicMs, parts),
       signal: delivery.signal,
+      exit,
     });
+    if (exit !== null) await parts.proxyPauses.record(exit, exchange);
     const answered = answerOf(attempt, target, answer, exchange);
     if (answered.step.kind === 'conclude') return endAttempt(attempt, answered);
 
@@ -94,6 +107,17 @@ function budgetLeft(target: Target, startedAtMs: number, askedAtMs: number, part
   return Math.max(0, target.scope.policy.deadline.attemptMs - (nowMs - startedAtMs));
 }
 
+/** What the queue job must carry to go on where it is; null: what it has. */
+function parkedAt({ job }: Attempt, target: Target): UrlJob | null {
+  return target.purpose === 'hop' && job.hop?.url !== target.url ? withHop(job, target, false) : null;
+}
+
+/** The proxy is the one that must recover: nothing is asked of the host, and no attempt is spent. */
+async function waitForProxy(attempt: Attempt, target: Target, pausedForMs: number): Promise<Disposition> {
+  const untilMs = (await attempt.parts.gate.now()) + pausedForMs;
+  return { kind: 'delay', untilMs, data: parkedAt(attempt, target) };
+}
+
 /** What robots.txt, or not knowing it yet, means for the queue job. */
 function notAllowed(
   attempt: Attempt,
@@ -106,7 +130,7 @@ function notAllowed(
     case 'not_admitted':
       return notAdmitted(attempt, target, robots.answer);
     case 'over':
-      return robots.disposition;
+      return { kind: 'delay', untilMs: robots.untilMs, data: parkedAt(attempt, target) };
   }
 }
 
@@ -117,12 +141,8 @@ function notAdmitted(
   answer: Exclude<Answer, { kind: 'admitted' }>,
 ): Promise<Disposition> | Disposition {
   switch (answer.kind) {
-    case 'wait': {
-      const { job } = attempt;
-      const data =
-        target.purpose === 'hop' && job.hop?.url !== target.url ? withHop(job, target, false) : null;
-      return { kind: 'delay', untilMs: answer.fallbackMs, data };
-    }
+    case 'wait':
+      return { kind: 'delay', untilMs: answer.fallbackMs, data: parkedAt(attempt, target) };
     case 'stop':
       return endUnsent(attempt, target.url, answer.reason, `refused before it was sent: ${answer.reason}`);
     case 'stale':

@@ -34,7 +34,15 @@ export class PolicyView {
 
   /** @throws TypeError when `url` is not an absolute URL; callers pass checked ones. */
   scopeOf(url: string): Scope {
-    const { hostname } = new URL(url);
+    return this.#scope(new URL(url).hostname);
+  }
+
+  /** `hostname` without brackets, as sockets take it. */
+  scopeOfHost(hostname: string): Scope {
+    return this.#scope(hostname.includes(':') ? `[${hostname}]` : hostname);
+  }
+
+  #scope(hostname: string): Scope {
     const known = this.#scopes.get(hostname);
     if (known !== undefined) return known;
     const { hostKey, policy, settings } = resolvePolicy(this.#inForce.file, hostname);

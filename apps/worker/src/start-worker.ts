@@ -13,7 +13,7 @@ import {
 import { type JobId, WheelTimer } from '@holdoff/throttle-core';
 import { promoteCalled } from '@holdoff/url-job';
 import { createAttemptLog, fanOut } from './attempt-log.ts';
-import { listOf, type WorkerConfig } from './config.ts';
+import { credentialVariables, listOf, type WorkerConfig } from './config.ts';
 import { createFetchPage, type PageFetcher } from './create-fetch-page.ts';
 import type { Sink } from './deliver-result.ts';
 import { DeliveryProbe } from './delivery-probe.ts';
@@ -22,6 +22,7 @@ import { readHeaderSets } from './header-sets.ts';
 import { Intake } from './intake.ts';
 import { followFleetPolicy } from './policy-view.ts';
 import { createProcessor } from './process-delivery.ts';
+import { readProxyPools } from './proxy/read-proxy-pools.ts';
 import { createFolderSink } from './sinks/folder-sink.ts';
 import { resultsIdOf } from './sinks/results-id.ts';
 import { openStores, type Stores } from './stores.ts';
@@ -42,11 +43,14 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   const stores = await openStores(config);
   const policy = await followFleetPolicy(stores.queueRedis, config.HOLDOFF_DEPLOYMENT, logger);
   const sink = await createFolderSink(config.RESULTS_DIR);
+  const { proxies, pools } = await readProxyPools(config.PROXIES_FILE, credentialVariables());
   const fetcher = createFetchPage({
     addresses: {
       allowedNetworks: listOf(config.ALLOW_NETWORKS),
       extraPorts: listOf(config.ALLOW_PORTS).map(Number),
+      extraPortsOf: (hostname) => policy.view.scopeOfHost(hostname).settings.allowPorts,
     },
+    proxies,
     userAgent: config.USER_AGENT,
   });
   const cut = new AbortController();
@@ -68,6 +72,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
     events,
     call: promoter(stores, logger),
     wheel,
+    pools,
     headerSets: await readHeaderSets(config.HEADERS_FILE),
     traceHeaders: config.TRACE_HEADERS === 'on',
   });

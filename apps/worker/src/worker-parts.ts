@@ -7,6 +7,8 @@ import { deliverResult, type Sink } from './deliver-result.ts';
 import { checkUrl } from './guard/check-url.ts';
 import type { HeaderSet } from './header-sets.ts';
 import type { PolicyView } from './policy-view.ts';
+import { chooseExit, type ProxyPool } from './proxy/choose-exit.ts';
+import { ProxyPauses } from './proxy/proxy-pauses.ts';
 import { refusePayload } from './refuse-payload.ts';
 import { ROBOTS_DEFAULTS, RobotsBook } from './robots/robots-book.ts';
 import type { Stores } from './stores.ts';
@@ -25,6 +27,7 @@ export interface PartsInput {
   readonly events: AttemptEvents;
   readonly call: (jobs: readonly JobId[]) => Promise<void>;
   readonly wheel: Pick<WheelTimer, 'lookWithin'>;
+  readonly pools: ReadonlyMap<string, ProxyPool>;
   readonly headerSets: ReadonlyMap<string, HeaderSet>;
   /** Sends job id, attempt and admission instant along, for origins that check us in tests. */
   readonly traceHeaders: boolean;
@@ -33,12 +36,24 @@ export interface PartsInput {
 /** Puts together what a delivery needs. */
 export function createWorkerParts(input: PartsInput): WorkerParts {
   const keys = workerKeys(input.deployment, input.resultsId);
+  const pauses = new ProxyPauses(input.stores.queueRedis, keys, () => performance.now());
   const validators = new ValidatorStore(input.stores.queueRedis, keys);
   const { stores, policy, fetcher, sinks, events, call, wheel } = input;
   return {
     gate: stores.gate,
     scopeOf: (url) => policy.scopeOf(url),
     fetchPage: fetcher.fetchPage,
+    exitOf: ({ delivery, batch }, { scope }) => {
+      const { proxyRef } = scope.settings;
+      if (proxyRef === null) return null;
+      const pool = input.pools.get(proxyRef);
+      return pool && chooseExit(pool, { host: scope.host, batch, job: delivery.job });
+    },
+    // What is not known of a proxy's health costs a request to the proxy, nothing else.
+    proxyPauses: {
+      pausedForMs: (exit) => pauses.pausedForMs(exit).catch(() => 0),
+      record: (exit, exchange) => pauses.record(exit, exchange).catch(() => undefined),
+    },
     workerId: input.workerId,
     robots: new RobotsBook({
       ...ROBOTS_DEFAULTS,

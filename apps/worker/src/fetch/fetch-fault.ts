@@ -1,5 +1,18 @@
 import type { FaultPhase, StopReason } from '@holdoff/throttle-core';
 
+export const SIZE_LIMITS = ['wire', 'decoded', 'ratio', 'headers'] as const;
+type SizeLimit = (typeof SIZE_LIMITS)[number];
+
+export const BAD_CONTENT_RULES = [
+  'content_type',
+  'unknown_coding',
+  'stacked_codings',
+  'transfer_coding',
+  'corrupt_coding',
+  'partial',
+] as const;
+type BadContentRule = (typeof BAD_CONTENT_RULES)[number];
+
 /** Everything that can keep an exchange from ending with a whole answer. Made once, where it is noticed. */
 export type FetchFault =
   /** Refused before any network use. */
@@ -18,18 +31,8 @@ export type FetchFault =
   | { readonly kind: 'transport'; readonly phase: FaultPhase; readonly code: string }
   /** The answer ended before it was whole. */
   | { readonly kind: 'truncated'; readonly code: string }
-  | { readonly kind: 'too_large'; readonly limit: 'wire' | 'decoded' | 'ratio' | 'headers' }
-  | {
-      readonly kind: 'bad_content';
-      readonly rule:
-        | 'content_type'
-        | 'unknown_coding'
-        | 'stacked_codings'
-        | 'transfer_coding'
-        | 'corrupt_coding'
-        | 'partial';
-      readonly detail: string;
-    }
+  | { readonly kind: 'too_large'; readonly limit: SizeLimit }
+  | { readonly kind: 'bad_content'; readonly rule: BadContentRule; readonly detail: string }
   /** The proxy itself refused, failed or could not be reached; `answer` null: it gave no HTTP answer. */
   | {
       readonly kind: 'proxy';

@@ -34,7 +34,7 @@ export interface NoAnswer {
 }
 
 /** Interim answers (RFC 9110 §15.2) a server may send before the real one. */
-const INTERIM_MAX = 16;
+export const INTERIM_MAX = 16;
 
 /**
  * Sends one request and waits for the head of its answer. got is used as a plain single-shot transport: no retry,

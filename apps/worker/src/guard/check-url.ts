@@ -3,7 +3,8 @@ import { domainToASCII, domainToUnicode } from 'node:url';
 import type { StopReason } from '@holdoff/throttle-core';
 import type { AddressGuard } from './address-guard.ts';
 
-export type UrlRule = 'too_long' | 'syntax' | 'scheme' | 'userinfo' | 'host' | 'port' | 'address';
+export const URL_RULES = ['too_long', 'syntax', 'scheme', 'userinfo', 'host', 'port', 'address'] as const;
+export type UrlRule = (typeof URL_RULES)[number];
 
 export type UrlVerdict =
   | {
@@ -86,7 +87,10 @@ function isIdnLabel(label: string): boolean {
   return unicode !== '' && unicode !== label && domainToASCII(unicode) === label;
 }
 
+export function stopOfRule(rule: UrlRule): 'invalid_url' | 'address_not_allowed' {
+  return rule === 'address' || rule === 'port' ? 'address_not_allowed' : 'invalid_url';
+}
+
 function refuse(rule: UrlRule, detail: string): UrlVerdict {
-  const stop = rule === 'address' || rule === 'port' ? 'address_not_allowed' : 'invalid_url';
-  return { kind: 'refused', rule, stop, detail };
+  return { kind: 'refused', rule, stop: stopOfRule(rule), detail };
 }

@@ -1,5 +1,5 @@
 /** What another origin may learn about us: who asks, and what we can read. */
-const SENT_TO_ANY_ORIGIN: ReadonlySet<string> = new Set([
+export const SENT_TO_ANY_ORIGIN: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
   'accept-language',

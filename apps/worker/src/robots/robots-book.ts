@@ -178,7 +178,7 @@ export class RobotsBook {
 /** The request for a robots.txt: any content type, the first 500 KiB, whatever the policy says of pages. */
 export function robotsRequest(
   ask: RobotsAsk,
-  page: Pick<PageRequest, 'body' | 'budgetMs' | 'signal'>,
+  page: Pick<PageRequest, 'body' | 'budgetMs' | 'signal' | 'exit'>,
 ): PageRequest {
   return {
     url: ask.url,
@@ -192,6 +192,7 @@ export function robotsRequest(
     },
     budgetMs: page.budgetMs,
     signal: page.signal,
+    exit: page.exit ?? null,
     overflow: 'cut',
   };
 }
