@@ -73,7 +73,7 @@ function cooldownOf(input: HostEffectInput): number {
     return paddedInstantMs(input.receivedAtMs, wait.seconds, input.policy, input.draw01);
   }
   if (!lacksHint(input)) return 0;
-  return input.receivedAtMs + noHintPauseMs(input.noHintEvents + 1, input.policy, input.draw01);
+  return Math.ceil(input.receivedAtMs + noHintPauseMs(input.noHintEvents + 1, input.policy, input.draw01));
 }
 
 /** Why the host must be held for its owner; null: it must not. */

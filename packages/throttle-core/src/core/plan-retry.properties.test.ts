@@ -75,8 +75,9 @@ const input: fc.Arbitrary<PlanInput> = fc.record({
   spend: fc.constant(null),
   policy,
   draw01: fc.double({ min: 0, max: 1, noNaN: true }),
-  nowMs: fc.integer({ min: NOW, max: NOW + 60_000 }),
-  receivedAtMs: fc.integer({ min: NOW - 60_000, max: NOW }),
+  // A worker reads its instants from a monotonic clock, so they have fractions.
+  nowMs: fc.double({ min: NOW, max: NOW + 60_000, noNaN: true }),
+  receivedAtMs: fc.double({ min: NOW - 60_000, max: NOW, noNaN: true }),
   storedNotBeforeMs: fc.constant(null),
 });
 

@@ -220,6 +220,24 @@ describe('waits that cannot be used', () => {
     expect(rule({}, { ...unavailable, ...malformed, job }).hostEffect).toEqual(nothingLearned);
   });
 
+  test('the rules are for waits that cannot be used: a usable one is kept', () => {
+    const usable = { wait: waitSeconds(9) };
+    expect(rule({ onAbsent: 'stop', onMalformed: 'stop' }, usable).jobEffect.kind).toBe('retry_at');
+  });
+
+  test('what a proxy says or leaves out is not under the rules for the host', () => {
+    const outcome = sampleOutcome('throttled', { source: 'proxy' });
+    expect(rule({ onAbsent: 'stop' }, { outcome }).jobEffect.kind).toBe('retry_at');
+    expect(rule({ onMalformed: 'stop' }, { outcome, ...malformed }).jobEffect.kind).toBe('retry_at');
+  });
+
+  test('a wait that would hold the host ends a job that could not go on anyway', () => {
+    const job = sampleJobFacts({ attempts: 10 });
+    const plan = rule({}, { wait: waitSeconds(4000), job });
+    expect(plan.jobEffect).toEqual({ kind: 'stop', reason: 'attempts' });
+    expect(plan.hostEffect.hold).toEqual(held);
+  });
+
   test('without a limit of events a silent host is never held', () => {
     const plan = rule({ noHintEventsMax: null }, { job: sampleJobFacts({ noHintEvents: 99 }) });
     expect(plan.jobEffect).toEqual({ kind: 'defer', notBeforeMs: NOW + 75_000 });
@@ -332,6 +350,15 @@ describe('which wait decided', () => {
   });
 });
 
+test('a fraction of a millisecond is rounded up, for the job and for the host', () => {
+  const at = (change: Partial<PlanInput>) =>
+    planRetry(samplePlanInput({ draw01: 0, nowMs: NOW + 0.25, receivedAtMs: NOW + 0.25, ...change }));
+  expect(at({ outcome: sampleOutcome('transport') }).notBeforeMs).toBe(NOW + 1);
+  expect(at({ outcome: sampleOutcome('transport'), draw01: 0.5 }).notBeforeMs).toBe(NOW + 501);
+  expect(at({}).hostEffect.cooldownUntilMs).toBe(NOW + 5001);
+  expect(at({ wait: waitSeconds(9) }).hostEffect.cooldownUntilMs).toBe(NOW + 11_251);
+});
+
 describe('keeping the slot', () => {
   const inPlace = (change: Partial<PlanInput>) => {
     const { jobEffect } = planRetry(samplePlanInput({ wait: waitSeconds(10), ...change }));
@@ -347,6 +374,12 @@ describe('keeping the slot', () => {
   test('not where the policy never does, not even for a wait of 0', () => {
     const policy = samplePolicy({ retryAfter: { inPlaceMaxMs: 0, padAtLeastMs: 0, wakeJitterMs: 0 } });
     expect(inPlace({ policy, wait: waitSeconds(0), draw01: 0 })).toBe(false);
+  });
+
+  test('not for a wait over the limit, however short the pad', () => {
+    const policy = samplePolicy({ retryAfter: { wakeJitterMs: 10_000 } });
+    expect(inPlace({ policy, wait: waitSeconds(30), draw01: 0 })).toBe(true);
+    expect(inPlace({ policy, wait: waitSeconds(31), draw01: 0 })).toBe(false);
   });
 
   test('not for an unavailable host', () => {
