@@ -12,4 +12,5 @@ export const CATALOG: Readonly<Record<string, () => Promise<{ readonly bench: Be
   admission: () => import('./admission.ts'),
   memory: () => import('./memory.ts'),
   enqueue: () => import('./enqueue.ts'),
+  'simulator-vs-reality': () => import('./simulator-vs-reality.ts'),
 };

@@ -51,10 +51,9 @@ export function simulateCommand(print: (text: string) => void): Command {
     .option('--json', 'the whole result as one JSON object', false)
     .addHelpText('after', readyHelp())
     .action(async (name: string | undefined, options: Options, command: Command) => {
-      const file = await scenarioOf(name, options).catch((error: unknown) =>
+      const { file, result } = await played(name, options).catch((error: unknown) =>
         command.error(`error: ${error instanceof Error ? error.message : String(error)}`, { exitCode: 2 }),
       );
-      const result = playScenario(file);
       if (options.json) {
         print(
           `${JSON.stringify({ ...result, throttledShare: throttledShare(result), idealMs: idealMs(result) })}\n`,
@@ -63,6 +62,11 @@ export function simulateCommand(print: (text: string) => void): Command {
         print(printSimulation(file, result, picocolors));
       }
     });
+}
+
+async function played(name: string | undefined, options: Options) {
+  const file = await scenarioOf(name, options);
+  return { file, result: playScenario(file) };
 }
 
 async function scenarioOf(name: string | undefined, options: Options): Promise<ScenarioFile> {
