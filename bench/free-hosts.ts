@@ -73,7 +73,7 @@ export const bench: Bench = {
       rows,
       figures,
       notes: [
-        "BullMQ's CPU time includes adding its jobs; Holdoff's URLs were entered before the clock started, through the scheduler.",
+        "BullMQ's jobs were added and Holdoff's URLs entered before the clocks started, but Redis' time for BullMQ includes the adding.",
         'Every client stores nothing but Holdoff, which writes and syncs each body and each result.',
       ],
     };

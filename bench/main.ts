@@ -1,10 +1,10 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CATALOG } from './catalog.ts';
 import { Lab } from './harness/lab.ts';
 import { benchmarkReport, measured, met, target } from './harness/report.ts';
-import { commit, keepResult, machine, readResults } from './harness/results.ts';
+import { commit, keepResult, loadPerCpu, machine, readResults } from './harness/results.ts';
 import { ROOT } from './harness/root.ts';
 import { markdownTable } from './harness/table.ts';
 
@@ -40,6 +40,7 @@ async function main(): Promise<void> {
   const all = positionals.length === 0 && !values.report;
   for (const name of all ? Object.keys(CATALOG) : positionals) await runOne(name);
   if (values.report || all) {
+    await mkdir(join(ROOT, 'docs'), { recursive: true });
     await writeFile(join(ROOT, 'docs/benchmarks.md'), benchmarkReport(await readResults()));
     process.stdout.write('docs/benchmarks.md written\n');
   }
@@ -56,6 +57,7 @@ async function runOne(name: string): Promise<void> {
     void lab.stop().finally(() => process.exit(signal === 'SIGINT' ? 130 : 143));
   };
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
+  const loadBefore = loadPerCpu();
   const startedMs = performance.now();
   try {
     const result = await bench.run(lab);
@@ -75,6 +77,7 @@ async function runOne(name: string): Promise<void> {
       machine: machine(),
       node: process.versions.node,
       seconds,
+      loadBefore,
       ...result,
     });
     process.stdout.write(`${seconds.toFixed(0)} s; kept in ${file}\n`);

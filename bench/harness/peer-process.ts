@@ -28,7 +28,8 @@ export interface PeerReport {
   readonly rssBytes: number;
 }
 
-const STARTS_WITHIN_MS = 30_000;
+/** Until the first request: the process starts, and a queue is filled. */
+const STARTS_WITHIN_MS = 60_000;
 
 /** The process ends by itself with its report; stopping it early makes the report reject. */
 export function startPeer(task: PeerTask): { readonly child: Child; readonly report: Promise<PeerReport> } {

@@ -28,8 +28,16 @@ function section(result: KeptResult): string {
     result.about,
     markdownTable(result.columns, result.rows),
     ...(notes.length === 0 ? [] : [notes.join('\n')]),
-    `Measured ${result.at.slice(0, 10)} at commit ${result.commit} on ${result.machine}, Node ${result.node}, in ${Math.round(result.seconds)} s.`,
+    `Measured ${result.at.slice(0, 10)} at commit ${result.commit} on ${result.machine}, Node ${result.node}, in ${Math.round(result.seconds)} s.${busy(result)}`,
   ].join('\n\n');
+}
+
+/** Other work makes rates and times worse by an unknown factor; counts stay what they are. */
+const BUSY_FROM = 0.5;
+
+function busy({ loadBefore }: KeptResult): string {
+  if (loadBefore < BUSY_FROM) return '';
+  return ` **The machine was busy with other work** (${showCell(loadBefore)} waiting processes per CPU before the start): rates and times are worse than they would be alone.`;
 }
 
 export function measured({ value, unit }: Figure): string {

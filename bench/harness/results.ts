@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { cpus, totalmem, type as systemType } from 'node:os';
+import { cpus, loadavg, totalmem, type as systemType } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { BenchResult } from './bench.ts';
@@ -16,6 +16,8 @@ export interface KeptResult extends BenchResult {
   readonly machine: string;
   readonly node: string;
   readonly seconds: number;
+  /** Processes that wanted a CPU in the minute before the start, for each CPU: above 1 somebody else was at work. */
+  readonly loadBefore: number;
 }
 
 const RESULTS_FOLDER = join(ROOT, 'bench/results');
@@ -40,6 +42,10 @@ export function machine(): string {
   const [first] = cpus();
   const memory = Math.round(totalmem() / 1024 ** 3);
   return `${cpus().length} x ${first?.model.trim() ?? 'unknown CPU'}, ${memory} GiB, ${systemType()}`;
+}
+
+export function loadPerCpu(): number {
+  return (loadavg()[0] ?? 0) / cpus().length;
 }
 
 export async function commit(): Promise<string> {

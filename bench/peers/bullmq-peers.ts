@@ -32,6 +32,10 @@ async function throughQueue(
       opts: { attempts: ATTEMPTS, backoff: { type: 'exponential', delay: 1_000 }, removeOnComplete: true },
     })),
   );
+  run.begin();
+  const stopped = new Promise<void>((resolve) => {
+    run.signal.addEventListener('abort', () => resolve(), { once: true });
+  });
   const client = gotClient(run.slots);
   const worker = new Worker<{ url: string }>(
     QUEUE,
@@ -48,8 +52,5 @@ async function throughQueue(
     if (job !== undefined && job.attemptsMade >= ATTEMPTS) run.tally.end('lost');
   });
   worker.on('error', () => undefined);
-  const stopped = new Promise<void>((resolve) => {
-    run.signal.addEventListener('abort', () => resolve(), { once: true });
-  });
   await Promise.race([run.tally.all(), stopped]);
 }

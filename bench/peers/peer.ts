@@ -5,6 +5,8 @@ export interface PeerRun {
   readonly signal: AbortSignal;
   readonly redisUrl: string;
   readonly tally: Tally;
+  /** Starts the clocks: called once, when everything is prepared and before the first request. */
+  readonly begin: () => void;
 }
 
 export type Peer = (run: PeerRun) => Promise<void>;
@@ -39,6 +41,7 @@ export class Tally {
 /** `slots` loops over one list: each takes the next URL when it is through with its last. */
 export async function inSlots(run: PeerRun, work: (url: string) => Promise<void>): Promise<void> {
   let next = 0;
+  run.begin();
   const slot = async (): Promise<void> => {
     while (next < run.urls.length && !run.signal.aborted) {
       const url = run.urls[next];

@@ -17,18 +17,22 @@ const PEERS: Readonly<Record<PeerName, Peer>> = {
 const task = JSON.parse(await text(process.stdin)) as PeerTask;
 const tally = new Tally(task.urls.length);
 const budget = new AbortController();
-const startedMs = performance.now();
-const cpuBefore = process.cpuUsage();
+let startedMs = 0;
+let cpuBefore = process.cpuUsage();
+let timer: NodeJS.Timeout | undefined;
 
-const running = PEERS[task.peer]({
+await PEERS[task.peer]({
   urls: task.urls,
   slots: task.slots,
   signal: budget.signal,
   redisUrl: task.redisUrl ?? '',
   tally,
+  begin: () => {
+    startedMs = performance.now();
+    cpuBefore = process.cpuUsage();
+    timer = setTimeout(() => budget.abort(), task.budgetMs);
+  },
 });
-const timer = setTimeout(() => budget.abort(), task.budgetMs);
-await running;
 clearTimeout(timer);
 
 const cpu = process.cpuUsage(cpuBefore);

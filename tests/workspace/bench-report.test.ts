@@ -13,6 +13,7 @@ const KEPT: KeptResult = {
   machine: '2 x CPU',
   node: '24.0.0',
   seconds: 12.4,
+  loadBefore: 0.1,
   columns: ['client', 'URLs/s'],
   rows: [
     ['ours', 1234.5],
@@ -40,6 +41,10 @@ test('the report shows missed and unmeasured targets as such, with machine, date
   expect(report).toMatch(/\| sample +\| +lost \| +– \| +≤ 0 \| +not measured \|/);
   expect(report).toContain('Measured 2026-06-15 at commit abc1234+ on 2 x CPU, Node 24.0.0, in 12 s.');
   expect(report).toContain('- A note.');
+  expect(report).not.toContain('busy');
+  expect(benchmarkReport([{ ...KEPT, loadBefore: 9 }])).toContain(
+    '**The machine was busy with other work** (9',
+  );
 });
 
 test.each<[string | number | null, string]>([
