@@ -47,7 +47,7 @@ COPY --from=build /built ./
 USER node
 EXPOSE 9464
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["node", "/app/deploy/healthcheck.mjs"]
+HEALTHCHECK --interval=10s --timeout=10s --start-period=60s --retries=3 CMD ["node", "/app/deploy/healthcheck.mjs"]
 
 # Exec form: node itself is the process that the engine signals (behind an init, where one is asked for).
 FROM service AS worker

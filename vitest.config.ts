@@ -31,7 +31,7 @@ export default defineConfig({
           include: ['tests/containers/**/*.test.ts'],
           // One engine, one compose project: files take turns.
           fileParallelism: false,
-          testTimeout: 180_000,
+          testTimeout: 400_000,
           hookTimeout: 600_000,
         },
       },
