@@ -163,20 +163,36 @@ test('called jobs are promoted; one that is not delayed yet gets more tries and 
   expect(await queue.count()).toBe(2);
 });
 
-test('a job that becomes delayed between two tries is promoted', async () => {
-  let asked = 0;
-  const notYet = Object.assign(new Error('not delayed'), { code: -3 });
-  const slow = {
-    getBackend: () => ({
-      promote: async () => {
-        asked += 1;
-        if (asked < 3) throw notYet;
-      },
-    }),
+/** A queue in which the job is active at first and delayed from the given try on. */
+function becomesDelayed(atTry: number) {
+  const seen = { promotions: 0 };
+  const backend = {
+    promote: async () => {
+      seen.promotions += 1;
+      if (seen.promotions < atTry) throw Object.assign(new Error('not delayed'), { code: -3 });
+    },
+    isJobInState: async () => seen.promotions < atTry - 1,
   };
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the one method that is used
-  const fake = slow as unknown as UrlQueue;
-  expect(await promoteCalled(fake, ['j_aaaaaaaa'], { gapMs: 1 })).toEqual({ promoted: 1, missed: [] });
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the two methods that are used
+  return { seen, queue: { getBackend: () => backend } as unknown as UrlQueue };
+}
+
+test.each([1, 2, 3, 5])(
+  'a job that is still active is promoted once it is delayed (try %i)',
+  async (atTry) => {
+    const { queue, seen } = becomesDelayed(atTry);
+    expect(await promoteCalled(queue, ['j_aaaaaaaa'], { gapMs: 1 })).toEqual({ promoted: 1, missed: [] });
+    expect(seen.promotions).toBe(atTry);
+  },
+);
+
+test('a job that stays active is given up after five tries', async () => {
+  const { queue, seen } = becomesDelayed(100);
+  expect(await promoteCalled(queue, ['j_aaaaaaaa'], { gapMs: 1 })).toEqual({
+    promoted: 0,
+    missed: ['j_aaaaaaaa'],
+  });
+  expect(seen.promotions).toBe(5);
 });
 
 test('the events stream stays short', async () => {

@@ -18,9 +18,9 @@ const TRIES_MAX = 5;
 const GAP_MS = 30;
 
 /**
- * Brings called jobs from delayed to waiting. A job can be called a moment before its worker has put it back
- * (it is still active), so a miss is tried again a few times; after that the gate's own re-call is the repair.
- * Rejects only when Redis does.
+ * Brings called jobs from delayed to waiting. A job can be called a moment before its worker has put it back (it
+ * is still active), so an active one is tried again a few times; after that the gate's own re-call is the
+ * repair. One that waits already needs nothing. Rejects only when Redis does.
  */
 export async function promoteCalled(
   queue: Pick<UrlQueue, 'getBackend'>,
@@ -29,20 +29,40 @@ export async function promoteCalled(
 ): Promise<Promoted> {
   const backend = queue.getBackend();
   const triesMax = options.triesMax ?? TRIES_MAX;
-  let left = [...ids];
+  const missed: string[] = [];
+  let left = ids;
   for (let tries = 1; left.length > 0; tries += 1) {
-    const outcomes = await Promise.allSettled(left.map((id) => backend.promote(id)));
-    const missed: string[] = [];
-    for (const [index, outcome] of outcomes.entries()) {
-      if (outcome.status === 'fulfilled') continue;
-      if (!isNotDelayed(outcome.reason)) throw outcome.reason;
-      missed.push(left[index] ?? '');
+    const notDelayed = await promoteEach(backend, left);
+    if (tries >= triesMax || options.signal?.aborted === true) {
+      missed.push(...notDelayed);
+      break;
     }
-    left = missed;
-    if (left.length === 0 || tries >= triesMax || options.signal?.aborted === true) break;
-    await sleep(options.gapMs ?? GAP_MS);
+    const active = await Promise.all(notDelayed.map((id) => backend.isJobInState('active', id)));
+    left = notDelayed.filter((_, index) => active[index] === true);
+    // One that was put back between the two looks would be taken for one that waits: it gets its last try now.
+    missed.push(
+      ...(await promoteEach(
+        backend,
+        notDelayed.filter((_, index) => active[index] !== true),
+      )),
+    );
+    if (left.length > 0) await sleep(options.gapMs ?? GAP_MS);
   }
-  return { promoted: ids.length - left.length, missed: left };
+  return { promoted: ids.length - missed.length, missed };
+}
+
+type Backend = ReturnType<UrlQueue['getBackend']>;
+
+/** Those that were not delayed. */
+async function promoteEach(backend: Pick<Backend, 'promote'>, ids: readonly string[]): Promise<string[]> {
+  const outcomes = await Promise.allSettled(ids.map((id) => backend.promote(id)));
+  const missed: string[] = [];
+  for (const [index, outcome] of outcomes.entries()) {
+    if (outcome.status === 'fulfilled') continue;
+    if (!isNotDelayed(outcome.reason)) throw outcome.reason;
+    missed.push(ids[index] ?? '');
+  }
+  return missed;
 }
 
 /** BullMQ's codes: -1 no such job, -3 not in the delayed set. Everything else is Redis' trouble. */
