@@ -18,10 +18,12 @@ export function measure(value: unknown, limits: PayloadLimits): string {
       bytes += current.length > limits.bytesMax ? current.length : Buffer.byteLength(current) + 2;
     } else if (typeof current === 'object' && current !== null) {
       if (depth > limits.depthMax) return `must be nested at most ${limits.depthMax} deep`;
-      for (const [key, child] of Object.entries(current)) {
+      // Key by key: a list of all of a hostile value's members would cost more than looking at the first few.
+      for (const key in current) {
+        if (!Object.hasOwn(current, key)) continue;
         bytes += Array.isArray(current) ? 1 : key.length + 3;
         if (bytes > limits.bytesMax) break;
-        open.push({ value: child, depth: depth + 1 });
+        open.push({ value: Reflect.get(current, key), depth: depth + 1 });
       }
     } else {
       bytes += String(current).length;
