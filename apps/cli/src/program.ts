@@ -4,6 +4,10 @@ import { policyCommand } from './commands/policy.ts';
 import { enqueueCommand } from './commands/enqueue.ts';
 import { retryAfterCommand } from './commands/retry-after.ts';
 import { runCommand } from './commands/run.ts';
+import { batchCommand } from './commands/batch.ts';
+import { explainCommand } from './commands/explain.ts';
+import { hostCommand } from './commands/host.ts';
+import { statusCommand } from './commands/status.ts';
 import { simulateCommand } from './commands/simulate.ts';
 
 /** The `holdoff` command: one file per subcommand in commands/, each a function that returns its `Command`. */
@@ -12,6 +16,10 @@ export function createProgram(): Command {
     .description('Fetch with permission, and never fight a server that said "wait".')
     .showHelpAfterError('(add --help for the options)')
     .addCommand(runCommand())
+    .addCommand(statusCommand())
+    .addCommand(explainCommand())
+    .addCommand(hostCommand())
+    .addCommand(batchCommand())
     .addCommand(planCommand())
     .addCommand(policyCommand())
     .addCommand(enqueueCommand())

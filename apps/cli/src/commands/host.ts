@@ -1,0 +1,140 @@
+import { Command } from 'commander';
+import type { Gate, HostKey, HostSnapshot, JobId, PaceOverride } from '@holdoff/throttle-core';
+import { openUrlQueue, promoteCalled, queueNames } from '@holdoff/url-job';
+import { Redis } from 'ioredis';
+import { describeHost } from '../operator/describe-host.ts';
+import {
+  hostKeyOf,
+  operatorCommand,
+  type OperatorFlags,
+  OperatorFault,
+  withFleet,
+} from '../operator/operator-command.ts';
+
+interface PauseFlags extends OperatorFlags {
+  readonly reason: string;
+  readonly by: string;
+}
+
+interface PaceFlags extends OperatorFlags {
+  readonly rate?: string;
+  readonly ceiling?: string;
+  readonly floor?: string;
+  readonly reset?: boolean;
+  readonly off?: boolean;
+  readonly none?: boolean;
+}
+
+/** `holdoff host`: look at a host, pause it, let it go on, reset its circuit, override its pace. */
+export function hostCommand(): Command {
+  const about = (
+    flags: OperatorFlags,
+    host: string,
+    work: (gate: Gate, key: HostKey) => Promise<HostSnapshot>,
+  ) =>
+    withFleet('host', flags, async ({ gate }) => {
+      const snapshot = await work(gate, hostKeyOf(host));
+      return { json: snapshot, text: describeHost(snapshot) };
+    });
+  return new Command('host')
+    .summary('look at a host, pause it, let it go on')
+    .description('Look at a host, pause it, let it go on, reset its circuit, or override its learned pace.')
+    .addCommand(
+      operatorCommand('show', 'show what the fleet knows about a host')
+        .argument('<host>')
+        .action((host: string, flags: OperatorFlags) => about(flags, host, known)),
+    )
+    .addCommand(
+      operatorCommand('pause', 'hold a host: nothing is sent to it until it is resumed')
+        .argument('<host>')
+        .option('--reason <text>', 'why, for those who look', 'paused by its owner')
+        .option('--by <name>', 'who decided', 'operator')
+        .action((host: string, flags: PauseFlags) =>
+          about(flags, host, (gate, key) => gate.hold(key, flags.reason, flags.by)),
+        ),
+    )
+    .addCommand(
+      operatorCommand('resume', 'let a held host go on; cooldown and circuit stay what they are')
+        .argument('<host>')
+        .action((host: string, flags: OperatorFlags) =>
+          about(flags, host, (gate, key) => reopen(flags, () => gate.resume(key))),
+        ),
+    )
+    .addCommand(
+      operatorCommand('reset', 'close the circuit of a host; its cooldown stays')
+        .argument('<host>')
+        .action((host: string, flags: OperatorFlags) =>
+          about(flags, host, (gate, key) => reopen(flags, () => gate.resetCircuit(key))),
+        ),
+    )
+    .addCommand(paceCommand(about));
+}
+
+function paceCommand(
+  about: (
+    flags: OperatorFlags,
+    host: string,
+    work: (gate: Gate, key: HostKey) => Promise<HostSnapshot>,
+  ) => Promise<void>,
+): Command {
+  return operatorCommand('pace', 'override the learned pace of a host')
+    .argument('<host>')
+    .option('--rate <per-second>', 'fix the rate')
+    .option('--ceiling <per-second>', 'learn, but never faster')
+    .option('--floor <per-second>', 'learn, but never slower')
+    .option('--reset', 'forget what was learned')
+    .option('--off', 'learn nothing and limit nothing')
+    .option('--none', 'take the override back')
+    .action((host: string, flags: PaceFlags) =>
+      about(flags, host, (gate, key) => gate.setPaceOverride(key, overrideOf(flags))),
+    );
+}
+
+function overrideOf(flags: PaceFlags): PaceOverride {
+  const given = [flags.rate, flags.ceiling ?? flags.floor, flags.reset, flags.off, flags.none].filter(
+    (flag) => flag !== undefined,
+  );
+  if (given.length !== 1)
+    throw new OperatorFault('say one of --rate, --ceiling and --floor, --reset, --off, --none');
+  if (flags.rate !== undefined) return { kind: 'fixed', intervalMs: intervalOf('--rate', flags.rate) };
+  if (flags.reset === true) return { kind: 'reset' };
+  if (flags.off === true) return { kind: 'off' };
+  if (flags.none === true) return { kind: 'none' };
+  return {
+    kind: 'bounds',
+    floorIntervalMs: flags.floor === undefined ? null : intervalOf('--floor', flags.floor),
+    ceilingIntervalMs: flags.ceiling === undefined ? null : intervalOf('--ceiling', flags.ceiling),
+  };
+}
+
+function intervalOf(name: string, text: string): number {
+  const rate = Number(text);
+  if (Number.isFinite(rate) && rate >= 0.001 && rate <= 1_000) return 1_000 / rate;
+  throw new OperatorFault(
+    `${name} must be a rate from 0.001 to 1000 per second, not ${JSON.stringify(text)}`,
+  );
+}
+
+async function known(gate: Gate, key: HostKey): Promise<HostSnapshot> {
+  const snapshot = await gate.inspectHost(key);
+  if (snapshot === undefined) throw new OperatorFault(`the fleet knows no host ${key}`);
+  return snapshot;
+}
+
+/** Calls the jobs that may go now; without it they would go at the fleet's next look. */
+async function reopen(
+  flags: OperatorFlags,
+  open: () => Promise<{ readonly host: HostSnapshot; readonly call: readonly JobId[] }>,
+): Promise<HostSnapshot> {
+  const { host, call } = await open();
+  if (call.length === 0) return host;
+  const redis = new Redis(flags.redis, { maxRetriesPerRequest: 1 });
+  const queue = openUrlQueue(redis, queueNames(flags.deployment));
+  try {
+    await promoteCalled(queue, call);
+  } finally {
+    await queue.close();
+    redis.disconnect();
+  }
+  return host;
+}

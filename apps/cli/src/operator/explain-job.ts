@@ -1,0 +1,142 @@
+import type { BatchSnapshot, HostSnapshot, JobSnapshot, WaitCause } from '@holdoff/throttle-core';
+
+/** Why a job is where it is: the answer to "why does it wait, until when, who decided, on what evidence, what next". */
+export interface JobExplanation {
+  readonly state: 'waiting' | 'working' | 'done' | 'stopped';
+  readonly why: string;
+  /** Absolute, ms since the epoch; null: no instant. */
+  readonly untilMs: number | null;
+  readonly decidedBy: 'server' | 'policy' | 'owner' | 'fleet' | 'job';
+  /** The newest line of the decision trail that says something about the cause; null: none is kept. */
+  readonly evidence: string | null;
+  readonly next: string;
+}
+
+/** Pure: live state in, sentences out. */
+export function explainJob(
+  job: JobSnapshot,
+  host: HostSnapshot | undefined,
+  batch: BatchSnapshot | undefined,
+): JobExplanation {
+  const evidence = job.trail[0] === undefined ? null : `${job.trail[0].event}: ${job.trail[0].detail}`;
+  if (job.ended !== null) {
+    const done = job.ended.kind === 'done';
+    return {
+      state: done ? 'done' : 'stopped',
+      why: job.ended.kind === 'done' ? 'the page was delivered' : `it ended with reason ${job.ended.reason}`,
+      untilMs: null,
+      decidedBy: 'policy',
+      evidence,
+      next: done ? 'nothing' : `nothing by itself; holdoff replay --batch ${job.batch} enters it again`,
+    };
+  }
+  if (batch?.cancelled === true) {
+    return wait('the batch was cancelled', null, 'owner', evidence, 'it ends as cancelled at its next turn');
+  }
+  if (job.waiting === null) {
+    return {
+      state: 'working',
+      why: 'it is with a worker, or on its way to one',
+      untilMs: null,
+      decidedBy: 'fleet',
+      evidence,
+      next: 'its result is settled',
+    };
+  }
+  return explainWait(job.waiting.cause, job, host, evidence);
+}
+
+function explainWait(
+  cause: WaitCause,
+  job: JobSnapshot,
+  host: HostSnapshot | undefined,
+  evidence: string | null,
+): JobExplanation {
+  const place = job.waiting?.place ?? null;
+  const inLine = place === null ? '' : `, ${place + 1}. in the line of ${job.host}`;
+  switch (cause) {
+    case 'not_before':
+      return wait(
+        'it must not be sent before its own instant',
+        job.facts.notBeforeMs,
+        'job',
+        evidence,
+        'it asks for admission then',
+      );
+    case 'held':
+      return wait(
+        `the host is held: ${host?.hold?.reason ?? 'by its owner'}${inLine}`,
+        null,
+        'owner',
+        evidence,
+        `holdoff host resume ${job.host} lets it go on; otherwise it ends at its deadline`,
+      );
+    case 'cooldown':
+      return wait(
+        `the server asked the whole fleet to wait${inLine}`,
+        host?.cooldownUntilMs ?? job.facts.cooldownUntilMs,
+        'server',
+        evidence,
+        'the host reopens with one request, then through a ramp',
+      );
+    case 'circuit_open':
+      return wait(
+        `the host's circuit is open${inLine}`,
+        host?.circuit.openUntilMs ?? job.facts.openUntilMs,
+        'policy',
+        evidence,
+        'one probe is sent; when it is served the circuit closes',
+      );
+    case 'probe_in_flight':
+      return wait(
+        `one probe of the fleet is out${inLine}`,
+        host?.circuit.probe?.untilMs ?? null,
+        'policy',
+        evidence,
+        'its result closes or opens the circuit',
+      );
+    case 'turn':
+      return wait(
+        `others of the host are first${inLine}`,
+        null,
+        'fleet',
+        evidence,
+        'it is called when its turn comes',
+      );
+    case 'slots':
+      return wait(
+        `all ${host?.leases.length ?? ''} slots of the host are taken${inLine}`,
+        null,
+        'policy',
+        evidence,
+        'it is called when a slot is free',
+      );
+    case 'pace':
+      return wait(
+        `the host's pace is ${paceOf(host)}${inLine}`,
+        job.waiting?.untilMs ?? null,
+        'fleet',
+        evidence,
+        'it is called when its instant comes',
+      );
+  }
+}
+
+function wait(
+  why: string,
+  untilMs: number | null,
+  decidedBy: JobExplanation['decidedBy'],
+  evidence: string | null,
+  next: string,
+): JobExplanation {
+  return { state: 'waiting', why, untilMs, decidedBy, evidence, next };
+}
+
+export function paceOf(host: HostSnapshot | undefined): string {
+  const intervalMs = host?.pace.effectiveIntervalMs ?? 0;
+  if (intervalMs <= 0) return 'unlimited';
+  const perSecond = 1_000 / intervalMs;
+  return perSecond >= 1
+    ? `${perSecond.toFixed(1)} requests/s`
+    : `one request per ${(intervalMs / 1_000).toFixed(1)} s`;
+}
