@@ -27,15 +27,6 @@ interface PaceFlags extends OperatorFlags {
 
 /** `holdoff host`: look at a host, pause it, let it go on, reset its circuit, override its pace. */
 export function hostCommand(): Command {
-  const about = (
-    flags: OperatorFlags,
-    host: string,
-    work: (gate: Gate, key: HostKey) => Promise<HostSnapshot>,
-  ) =>
-    withFleet('host', flags, async ({ gate }) => {
-      const snapshot = await work(gate, hostKeyOf(host));
-      return { json: snapshot, text: describeHost(snapshot) };
-    });
   return new Command('host')
     .summary('look at a host, pause it, let it go on')
     .description('Look at a host, pause it, let it go on, reset its circuit, or override its learned pace.')
@@ -67,16 +58,21 @@ export function hostCommand(): Command {
           about(flags, host, (gate, key) => reopen(flags, () => gate.resetCircuit(key))),
         ),
     )
-    .addCommand(paceCommand(about));
+    .addCommand(paceCommand());
 }
 
-function paceCommand(
-  about: (
-    flags: OperatorFlags,
-    host: string,
-    work: (gate: Gate, key: HostKey) => Promise<HostSnapshot>,
-  ) => Promise<void>,
-): Command {
+function about(
+  flags: OperatorFlags,
+  host: string,
+  work: (gate: Gate, key: HostKey) => Promise<HostSnapshot>,
+): Promise<void> {
+  return withFleet('host', flags, async ({ gate }) => {
+    const snapshot = await work(gate, hostKeyOf(host));
+    return { json: snapshot, text: describeHost(snapshot) };
+  });
+}
+
+function paceCommand(): Command {
   return operatorCommand('pace', 'override the learned pace of a host')
     .argument('<host>')
     .option('--rate <per-second>', 'fix the rate')

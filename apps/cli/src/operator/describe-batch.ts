@@ -38,7 +38,7 @@ export function reportOf(batch: BatchSnapshot): BatchReport {
     throttled: batch.throttled,
     deferrals: batch.deferrals,
     deadlineMisses: batch.stoppedBy.deadline ?? 0,
-    stopReasons: batch.stoppedBy as Record<string, number>,
+    stopReasons: batch.stoppedBy,
     bytes: batch.bytes,
     costMicros: batch.costMicros,
     costMicrosPerUseful: jobs.done === 0 ? null : Math.round(batch.costMicros / jobs.done),

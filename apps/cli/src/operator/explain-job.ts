@@ -95,6 +95,20 @@ function explainWait(
         evidence,
         'its result closes or opens the circuit',
       );
+    default:
+      return explainQueueing(cause, job, host, evidence, inLine);
+  }
+}
+
+/** Waits that end by themselves, as others of the host are served. */
+function explainQueueing(
+  cause: 'turn' | 'slots' | 'pace',
+  job: JobSnapshot,
+  host: HostSnapshot | undefined,
+  evidence: string | null,
+  inLine: string,
+): JobExplanation {
+  switch (cause) {
     case 'turn':
       return wait(
         `others of the host are first${inLine}`,
