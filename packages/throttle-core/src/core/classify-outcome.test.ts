@@ -255,6 +255,8 @@ describe('faults', () => {
     ['PROXY_AUTH', 'neutral proxy proxy'],
     ['PROXY_REFUSED', 'neutral proxy -'],
     ['ERR_SOMETHING_NEW', 'transport destination -'],
+    ['CERTX', 'transport destination -'],
+    ['PROXYX', 'transport destination -'],
     ['', 'transport destination -'],
   ])('%s is %s', (code, expected) => {
     expect(fault(code)).toBe(expected);

@@ -88,6 +88,12 @@ describe('the order in which headers are asked', () => {
     expect(wait({ 'retry-after': ['soon'], 'x-ratelimit-reset': ['-5'] })).toBe('retry-after unreadable');
     expect(wait({ 'x-ratelimit-reset': ['-5'] })).toBe('x-ratelimit-reset negative');
     expect(wait({ 'retry-after': [''] })).toBe('retry-after empty');
+    expect(wait({ 'retry-after-ms': [''] })).toBe('retry-after-ms empty');
+    expect(wait({ 'retry-after-ms': ['soon'] })).toBe('retry-after-ms unreadable');
+    expect(wait({ 'x-retry-in': ['-1s'] })).toBe('x-retry-in negative');
+    expect(wait({ 'x-ratelimit-reset': [''] })).toBe('x-ratelimit-reset empty');
+    expect(wait({ ratelimit: [' '] })).toBe('ratelimit empty');
+    expect(wait({ ratelimit: ['r=0'] })).toBe('ratelimit unreadable');
     expect(wait({ 'retry-after': [] })).toBe('absent');
   });
 

@@ -179,6 +179,10 @@ describe('values joined into one line', () => {
   test('the number of values is kept, for people', () => {
     const reading = parseRetryAfterLenient({ lines: ['5, 9', '7'], receivedAtMs: NOON });
     expect(reading).toMatchObject({ seconds: 9, candidates: 3 });
+    for (const value of ['5', 'Mon, 15 Jun 2026 12:00:05 GMT']) {
+      const strict = parseRetryAfterStrict({ lines: [value], receivedAtMs: NOON });
+      expect(strict).toMatchObject({ seconds: 5, candidates: 1 });
+    }
   });
 });
 
