@@ -356,6 +356,7 @@ test('a fraction of a millisecond is rounded up, for the job and for the host', 
   expect(at({ outcome: sampleOutcome('transport') }).notBeforeMs).toBe(NOW + 1);
   expect(at({ outcome: sampleOutcome('transport'), draw01: 0.5 }).notBeforeMs).toBe(NOW + 501);
   expect(at({}).hostEffect.cooldownUntilMs).toBe(NOW + 5001);
+  expect(at({ draw01: 0.0001 }).hostEffect.cooldownUntilMs).toBe(NOW + 5002);
   expect(at({ wait: waitSeconds(9) }).hostEffect.cooldownUntilMs).toBe(NOW + 11_251);
 });
 

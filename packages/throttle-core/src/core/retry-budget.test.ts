@@ -18,6 +18,7 @@ describe('the tokens of a batch', () => {
 
   test('the noise of binary fractions makes no token', () => {
     expect(batchTokenTotal({ kind: 'share', share: 0.07, least: 0 }, 100, null)).toBe(7);
+    expect(batchTokenTotal({ kind: 'share', share: 0.000001, least: 0 }, 1, null)).toBe(1);
     expect(batchTokenTotal({ kind: 'share', share: 0.1, least: 0 }, 30, null)).toBe(3);
   });
 
@@ -47,6 +48,7 @@ describe('the cost of an attempt', () => {
 
   test('bytes and requests are priced and rounded up, so that much use is never free', () => {
     expect(costMicrosOf(prices, { bytes: 1_000_000_000, requests: 0 })).toBe(3_000_000);
+    expect(costMicrosOf(prices, { bytes: 1e15, requests: 1e6 })).toBe(3_000_500_000_000);
     expect(costMicrosOf(prices, { bytes: 0, requests: 1 })).toBe(500);
     expect(costMicrosOf(prices, { bytes: 1, requests: 0 })).toBe(1);
     expect(costMicrosOf(prices, { bytes: 500_000, requests: 2 })).toBe(2500);

@@ -263,6 +263,19 @@ describe('refusals name file, line, key, value and rule', () => {
     ]);
   });
 
+  test('a bad member of a group is left out, and the rest of the group is checked', () => {
+    expect(
+      problems('groups:\n  g:\n    hosts: ["a b", x.test]\nhosts:\n  x.test: {concurrency: 9}').map(
+        (line) => line.split(': ')[1],
+      ),
+    ).toEqual(['groups.g.hosts.0', 'hosts."x.test".concurrency']);
+  });
+
+  test('a key that is a number or a list is no name', () => {
+    expect(problems('? [a, b]\n: 1').length).toBeGreaterThan(0);
+    expect(problems('5: 1')).toEqual(['p.yaml:1: 5: is not a known key']);
+  });
+
   test('a rule between values is reported where it is broken, not at every host that inherits it', () => {
     expect(problems('backoff: {base: 2m}\nhosts: {a.test: {}, b.test: {concurrency: 2}}')).toHaveLength(1);
   });

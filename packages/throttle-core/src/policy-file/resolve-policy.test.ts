@@ -54,6 +54,13 @@ describe('precedence', () => {
   });
 });
 
+test('a label of one letter is a label', () => {
+  const short = fileOf('hosts: {"*.b.c": {concurrency: 9}}');
+  expect(resolvePolicy(short, 'a.b.c').policy.concurrency).toBe(9);
+  expect(resolvePolicy(short, 'x.a.b.c').policy.concurrency).toBe(9);
+  expect(resolvePolicy(short, 'b.c').policy.concurrency).toBe(4);
+});
+
 describe('groups', () => {
   test('limits of the shared scope come from the group, other values from the host entries too', () => {
     const { policy, origins } = resolvePolicy(file, 'y.shop.test');

@@ -109,6 +109,7 @@ describe('rates', () => {
     [0.5, '30/m'],
     [1 / 3600, '1/h'],
     [0.1234, '0.1234/s'],
+    [0, '0/s'],
   ] as const)('%d a second is printed as %s', ([perSecond, text]) => {
     expect(printRate(perSecond)).toBe(text);
   });
