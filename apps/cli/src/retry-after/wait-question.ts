@@ -26,7 +26,7 @@ export type QuestionReading =
 export const HEADER_RULE = 'a header name';
 export const INSTANT_RULE =
   'an instant: 2026-06-15T12:00:00Z, an HTTP-date, or whole milliseconds since 1970';
-export const UNIT_RULE = 'seconds, milliseconds or epoch_seconds';
+const UNIT_RULE = 'seconds, milliseconds or epoch_seconds';
 const VALUE_RULE = 'a string, null (the header is absent) or an array of strings (its lines)';
 const DATE_RULE = 'a string, null or an array of strings: the lines of the Date header';
 
