@@ -9,7 +9,7 @@ const FROM = 100;
 const TO = 800;
 const HOST = 'busy';
 const ENTER_WITHIN_MS = 120_000;
-const DISPATCH_WITHIN_MS = 30_000;
+const DISPATCH_WITHIN_MS = 60_000;
 const POLICY = 'concurrency: 4\npace:\n  learn: off\n';
 
 interface Cost {

@@ -21,7 +21,8 @@ export interface FleetOptions {
   readonly concurrency: number;
 }
 
-const READY_WITHIN_MS = 60_000;
+/** A bound against hanging, far above the second or two that a start takes on a free machine. */
+const READY_WITHIN_MS = 120_000;
 const XADD_AT_ONCE = 1_000;
 
 /** CPU time since the fleet began to work, s. */
