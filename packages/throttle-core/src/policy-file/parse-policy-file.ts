@@ -36,7 +36,7 @@ export interface HostGroup {
   readonly layer: Layer;
 }
 
-export interface HostEntry {
+interface HostEntry {
   readonly pattern: HostPattern;
   readonly layer: Layer;
 }

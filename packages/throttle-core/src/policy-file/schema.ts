@@ -14,7 +14,7 @@ export interface Written {
   readonly [key: string]: unknown;
 }
 
-export interface WrittenGroup extends Written {
+interface WrittenGroup extends Written {
   readonly hosts: readonly string[];
 }
 

@@ -60,6 +60,7 @@ class Follower implements PolicyFollower {
   #mark = '';
   #checking: Promise<void> | undefined;
   #checkAgain = false;
+  #isClosed = false;
   #subscriber: Redis | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -94,6 +95,7 @@ class Follower implements PolicyFollower {
 
   /** One look-up at a time. A hint that comes during one is followed by another: the first may have read too early. */
   check(): Promise<void> {
+    if (this.#isClosed) return Promise.resolve();
     if (this.#checking !== undefined) {
       this.#checkAgain = true;
       return this.#checking;
@@ -110,7 +112,7 @@ class Follower implements PolicyFollower {
       try {
         await this.load();
       } catch (error) {
-        this.#options.onUnavailable(error);
+        if (!this.#isClosed) this.#options.onUnavailable(error);
         return;
       }
     } while (this.#checkAgain);
@@ -122,7 +124,8 @@ class Follower implements PolicyFollower {
     if (mark === this.#mark) return;
     const stored = await readStoredPolicy(this.#redis, tag);
     this.#mark = mark;
-    if (stored !== undefined) this.#adopt(stored);
+    // Whoever closed a follower may have let go of what its callbacks use.
+    if (stored !== undefined && !this.#isClosed) this.#adopt(stored);
   }
 
   #adopt({ version, contentHash, text, name }: StoredPolicy): void {
@@ -138,6 +141,7 @@ class Follower implements PolicyFollower {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     clearInterval(this.#timer);
     this.#subscriber?.disconnect();
     await this.#checking;

@@ -179,12 +179,17 @@ describe('following', () => {
     await vi.waitFor(async () => {
       expect(await redis.pubsub('NUMSUB', keyNames(tag).policyChannel)).toContain(1);
     });
+    const checking = follower.check();
+    await publish('concurrency: 8');
     await follower.close();
+    await checking;
+    const heard = onChange.mock.calls.length;
     await publish('concurrency: 9');
+    await follower.check();
     await vi.waitFor(async () => {
       expect(await redis.pubsub('NUMSUB', keyNames(tag).policyChannel)).toContain(0);
     });
-    expect(onChange).not.toHaveBeenCalled();
+    expect(onChange).toHaveBeenCalledTimes(heard);
   });
 });
 
