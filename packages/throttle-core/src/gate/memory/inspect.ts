@@ -1,3 +1,4 @@
+import { whyPaceHolds } from '../../core/explain-pace.ts';
 import type { LeaseId } from '../../core/identifiers.ts';
 import { NEW_PACE } from '../../core/pace.ts';
 import type { BatchSnapshot, HostSnapshot, JobSnapshot, TrailEntry } from '../gate.ts';
@@ -38,7 +39,7 @@ export function snapshotHost(state: MemoryState, host: HostEntry, nowMs: number)
       lastEventAtMs: pace.eventAtMs,
       nextAtMs: pace.nextAtMs,
       override: host.override,
-      heldBack: null,
+      heldBack: whyPaceHolds(pace, host.override, host.intervalMs, nowMs),
     },
     tokensLeft: host.tokens === null ? null : Math.floor(host.tokens / MICRO),
     leases: leases.after(nowMs).map((member) => ({

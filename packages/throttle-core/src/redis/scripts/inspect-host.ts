@@ -1,6 +1,8 @@
+import { whyPaceHolds } from '../../core/explain-pace.ts';
 import type { HostKey, LeaseId } from '../../core/identifiers.ts';
 import { CIRCUIT_STATES, type HostSnapshot } from '../../gate/gate.ts';
 import { decodeCause } from '../decode-facts.ts';
+import { decodePace } from '../decode-pace.ts';
 import { hostPart } from '../key-names.ts';
 import { loadScript } from '../load-script.ts';
 import { ReplyReader } from '../reply-reader.ts';
@@ -29,6 +31,8 @@ function decode(host: HostKey, reply: ReplyReader): HostSnapshot {
   const hold = fields.get('hold');
   const probe = fields.get('probe') ?? '';
   const tokens = fields.get('tokens');
+  const pace = decodePace(fields);
+  const override = decodeOverride(fields.get('override') ?? '');
   return {
     host,
     nowMs,
@@ -48,13 +52,13 @@ function decode(host: HostKey, reply: ReplyReader): HostSnapshot {
     noHintEvents: number('noHint'),
     pace: {
       effectiveIntervalMs: number('interval'),
-      learnedIntervalMs: number('pace:intervalMs'),
-      phase: fields.get('pace:phase') === 'steady' ? 'steady' : 'slow_start',
-      lastCeilingIntervalMs: number('pace:ceilingMs'),
-      lastEventAtMs: number('pace:eventAtMs'),
-      nextAtMs: number('pace:nextAtMs'),
-      override: decodeOverride(fields.get('override') ?? ''),
-      heldBack: null,
+      learnedIntervalMs: pace.intervalMs,
+      phase: pace.phase,
+      lastCeilingIntervalMs: pace.ceilingMs,
+      lastEventAtMs: pace.eventAtMs,
+      nextAtMs: pace.nextAtMs,
+      override,
+      heldBack: whyPaceHolds(pace, override, number('interval'), nowMs),
     },
     tokensLeft: tokens === undefined ? null : Math.floor(Number(tokens) / MICRO),
     leases: leases.map(([member, untilMs]) => ({ leaseId: member as LeaseId, untilMs: Number(untilMs) })),
