@@ -11,7 +11,7 @@ import { connectGate, createRedisGate, gateReady, publishPolicy } from '@holdoff
 import { queueNames, urlJobId } from '@holdoff/url-job';
 
 /** A line of results.jsonl. */
-export interface ResultLine {
+interface ResultLine {
   readonly key: string;
   readonly job: string;
   readonly url: string;

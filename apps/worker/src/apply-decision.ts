@@ -12,7 +12,7 @@ export type Disposition =
   | { readonly kind: 'abandon' };
 
 /** Thrown for an abandoned delivery; the queue refuses the failure, since the lock belongs to another worker. */
-export class StaleDelivery extends Error {
+class StaleDelivery extends Error {
   readonly code = 'STALE_DELIVERY';
 
   constructor(job: string) {

@@ -1,5 +1,5 @@
 import type { BatchId, Gate, HostKey, HostRules, JobId, Policy, StopReason } from '@holdoff/throttle-core';
-import type { HostSettings } from '@holdoff/throttle-core/policy-file';
+import type { HostSettings, SpendPolicy } from '@holdoff/throttle-core/policy-file';
 import type { FieldFault, UrlJob } from '@holdoff/url-job';
 import type { Disposition } from './apply-decision.ts';
 import type { Admitted } from './ask-gate.ts';
@@ -25,6 +25,8 @@ export interface Scope {
   readonly host: HostKey;
   readonly policy: Policy;
   readonly settings: HostSettings;
+  /** What bytes and requests cost the operator. */
+  readonly prices: SpendPolicy;
   readonly rules: HostRules;
   readonly policyVersion: number;
 }
@@ -36,7 +38,7 @@ export interface Target extends HopPosition {
   readonly scope: Scope;
 }
 
-export interface Refusal {
+interface Refusal {
   readonly reason: StopReason;
   readonly detail: string;
 }

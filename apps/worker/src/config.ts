@@ -98,7 +98,6 @@ const schema = z.object({
 });
 
 export type WorkerConfig = Readonly<z.infer<typeof schema>>;
-export const workerConfigSchema = schema;
 
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): WorkerConfig {
   const given = Object.fromEntries(

@@ -14,7 +14,7 @@ import type { PageExchange } from './fetch-page.ts';
 import { type HopPosition, nextHop } from './redirect/next-hop.ts';
 
 /** What comes after one exchange. */
-export type Step =
+type Step =
   /** A redirect that goes on at once, at the gate of its own host. */
   | { readonly kind: 'follow'; readonly plan: Plan; readonly next: HopPosition }
   /** The delivery is over. `next`: the redirect target at which a later delivery goes on; null: where this one asked. */
@@ -29,7 +29,7 @@ export interface Answered {
   readonly step: Step;
 }
 
-export interface StepInput {
+interface StepInput {
   readonly job: UrlJob;
   readonly scope: Scope;
   readonly facts: JobFacts;
@@ -84,7 +84,7 @@ function withStop(exchange: PageExchange, stop: StopReason, detail: string): Pag
 }
 
 /** Turns one exchange into the fleet's lesson and the job's next step. Pure. */
-export function decideStep(input: StepInput): Step {
+function decideStep(input: StepInput): Step {
   const { exchange, hints, next, facts, scope } = input;
   const plan = planRetry({
     outcome: exchange.outcome,

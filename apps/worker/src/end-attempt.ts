@@ -1,4 +1,5 @@
 import {
+  costMicrosOf,
   explainReason,
   type JobEffect,
   type JobEnd,
@@ -114,6 +115,7 @@ async function giveBack(attempt: Attempt, answered: Answered): Promise<Dispositi
 async function settle(attempt: Attempt, answered: Answered, jobEffect: JobEffect): Promise<SettleReply> {
   const { admitted, exchange, hints, step, target } = answered;
   const { gate, call, lookWithin, events, sleep } = attempt.parts;
+  const used = { requests: exchange.sent ? 1 : 0, bytes: exchange.wireBytes };
   const request: SettleRequest = {
     job: attempt.delivery.job,
     host: target.scope.host,
@@ -125,7 +127,7 @@ async function settle(attempt: Attempt, answered: Answered, jobEffect: JobEffect
     hostEffect: step.plan.hostEffect,
     jobEffect,
     rules: target.scope.rules,
-    spent: { requests: exchange.sent ? 1 : 0, bytes: exchange.wireBytes, costMicros: 0 },
+    spent: { ...used, costMicros: costMicrosOf(target.scope.prices, used) },
     latencyMs: Math.round(exchange.latencyMs),
     evidence: evidenceOf(exchange, hints, step.plan, target.scope.policyVersion),
   };

@@ -1,4 +1,4 @@
-import type { BodyPolicy, HostKey, Outcome } from '@holdoff/throttle-core';
+import type { BodyPolicy, Outcome } from '@holdoff/throttle-core';
 import type { ProxyAnswer } from './fetch/fetch-fault.ts';
 import type { ProxyExit } from './proxy/exit-pool.ts';
 
@@ -45,5 +45,3 @@ export interface PageExchange {
 }
 
 export type FetchPage = (request: PageRequest) => Promise<PageExchange>;
-/** Maps a URL to its throttling scope. */
-export type HostOf = (url: string) => HostKey;

@@ -6,6 +6,7 @@ import {
   type PolicyFile,
   printProblem,
   resolvePolicy,
+  spendPolicyOf,
 } from '@holdoff/throttle-core/policy-file';
 import { followPolicy, type PolicyInForce } from '@holdoff/throttle-core/redis';
 import type { Scope } from './attempt.ts';
@@ -47,7 +48,9 @@ export class PolicyView {
     if (known !== undefined) return known;
     const { hostKey, policy, settings } = resolvePolicy(this.#inForce.file, hostname);
     const rules = hostRulesOf(policy);
-    const scope: Scope = { host: hostKey, policy, settings, rules, policyVersion: this.#inForce.version };
+    const prices = spendPolicyOf(this.#inForce.file);
+    const policyVersion = this.#inForce.version;
+    const scope: Scope = { host: hostKey, policy, settings, prices, rules, policyVersion };
     const [oldest] = this.#scopes.keys();
     if (this.#scopes.size >= SCOPES_KEPT && oldest !== undefined) this.#scopes.delete(oldest);
     this.#scopes.set(hostname, scope);

@@ -13,7 +13,7 @@ export interface SendOptions {
   readonly events: SendEvents;
 }
 
-export interface SendEvents {
+interface SendEvents {
   sent(count: number): void;
   refused(line: Extract<ReadEntry, { readonly kind: 'refused' }>): void;
   /** The inbox is full; null: it is not any more. */

@@ -11,6 +11,12 @@ const RESTART_DELAY_MS = 500;
 const LOCK_MS = 15_000;
 const STALLED_CHECK_MS = 5_000;
 
+/**
+ * Results are synced to the disk by libuv's threads, four by default: with more of them waiting at once, the file
+ * system commits their syncs together.
+ */
+const FILE_THREADS = 32;
+
 export interface FleetInput {
   readonly options: RunOptions;
   readonly redisUrl: string;
@@ -36,6 +42,7 @@ export function startFleet({ options, redisUrl, logs, environment, say, fail }: 
     HOLDOFF_DEPLOYMENT: options.deployment,
     METRICS_PORT: '0',
     POLICY_FILE: '',
+    UV_THREADPOOL_SIZE: String(FILE_THREADS),
   };
   supervisor.start({
     name: 'scheduler',

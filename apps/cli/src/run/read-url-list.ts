@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 
 /** A line longer than this cannot be a URL we accept (8 KiB) with room for JSON around it. */
-export const LINE_BYTES_MAX = 64 * 1024;
+const LINE_BYTES_MAX = 64 * 1024;
 
 export class UrlListFault extends Error {
   readonly code = 'URL_LIST';

@@ -9,7 +9,7 @@ export interface RunProgress {
   readonly hostsMore: number;
 }
 
-export interface HostProgress {
+interface HostProgress {
   readonly host: string;
   readonly waiting: number;
   readonly inFlight: number;

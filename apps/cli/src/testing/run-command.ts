@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { CommandIo } from '../command-io.ts';
 
 /** The instant at which commands run in tests. */
-export const TEST_NOW_MS = Date.UTC(2026, 0, 15, 12);
+const TEST_NOW_MS = Date.UTC(2026, 0, 15, 12);
 
 export interface CommandRun {
   readonly out: string;

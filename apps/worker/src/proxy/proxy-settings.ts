@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import type { HostKey } from '@holdoff/throttle-core';
 
 /** One proxy as the operator writes it. Holds no secret: credentials are named, not written. */
 export interface ProxySettings {
@@ -21,7 +20,7 @@ export interface ProxySettings {
 const CONNECT_MS = 10_000;
 
 /** Where `user:password` stands. `{session}` in it is replaced by the session's name. */
-export type CredentialsRef = { readonly file: string } | { readonly variable: string };
+type CredentialsRef = { readonly file: string } | { readonly variable: string };
 
 /** A proxy ready for use. Never logged: `credentials` are secret. */
 export interface Proxy {
@@ -78,11 +77,6 @@ export async function openProxy(
     credentials:
       settings.credentials === null ? null : await readCredentials(name, settings.credentials, environment),
   };
-}
-
-/** The name under which the gate keeps a proxy's own cooldown and circuit; no host name has a colon. */
-export function proxyHostKey(name: string): HostKey {
-  return `proxy:${name}` as HostKey;
 }
 
 const SCHEMES: ReadonlyMap<string, { kind: Proxy['kind']; secure: boolean; port: number }> = new Map([

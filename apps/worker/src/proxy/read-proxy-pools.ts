@@ -28,7 +28,7 @@ export interface ProxyPools {
   readonly pools: ReadonlyMap<string, ProxyPool>;
 }
 
-export const NO_PROXIES: ProxyPools = { proxies: [], pools: new Map() };
+const NO_PROXIES: ProxyPools = { proxies: [], pools: new Map() };
 
 /**
  * The proxies of this deployment: JSON, `{"residential": {"sticky": "job", "proxies": [{"name": "p1", "url":

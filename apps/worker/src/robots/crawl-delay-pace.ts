@@ -1,5 +1,5 @@
 /** Crawl-delay asks for at most this much of our patience; beyond it the interval is cut, and said to be. */
-export const CRAWL_DELAY_MOST_MS = 600_000;
+const CRAWL_DELAY_MOST_MS = 600_000;
 
 export interface CrawlDelayPace {
   /** Least time between two requests to the host; null: none. */

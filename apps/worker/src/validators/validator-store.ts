@@ -5,7 +5,7 @@ import type { WorkerKeys } from '../worker-keys.ts';
 
 /** Longer ones are not kept: the page is then fetched whole each time. */
 const VALIDATOR_CHARACTERS_MAX = 1_024;
-export const VALIDATORS_KEPT_MS = 30 * 86_400_000;
+const VALIDATORS_KEPT_MS = 30 * 86_400_000;
 
 const schema = z.object({
   etag: z.string().max(VALIDATOR_CHARACTERS_MAX).optional(),
@@ -13,7 +13,7 @@ const schema = z.object({
 });
 
 /** What tells one version of a page from the next (RFC 9110 §8.8). */
-export type Validators = Readonly<z.infer<typeof schema>>;
+type Validators = Readonly<z.infer<typeof schema>>;
 
 /**
  * Remembers for each URL, over all runs, which version of its page was delivered last, so that the server can
@@ -75,7 +75,7 @@ export class ValidatorStore {
  * Only a 200 whose page was read is a version that can be asked about: a page that was refused for its type, or
  * only looked up with HEAD, would come back as 304 and never be seen. undefined: nothing to remember.
  */
-export function validatorsOf(exchange: PageExchange): Validators | undefined {
+function validatorsOf(exchange: PageExchange): Validators | undefined {
   const { status, outcome, bodyState } = exchange;
   const read = bodyState === 'complete' || bodyState === 'unknown';
   if (status !== 200 || !read || outcome.stop !== null) return undefined;

@@ -15,9 +15,9 @@ const DEFAULTS: readonly BatchDefaults[] = [
   },
 ];
 
-export const RUN_HOSTS = ['one.example', 'two.example', 'Grüße {x}'] as HostKey[];
-export const RUN_BATCHES = ['plain', 'share', 'fixed'] as BatchId[];
-export const RUN_JOBS = Array.from({ length: JOBS }, (_, number) => `j_0000000${number}` as JobId);
+const RUN_HOSTS = ['one.example', 'two.example', 'Grüße {x}'] as HostKey[];
+const RUN_BATCHES = ['plain', 'share', 'fixed'] as BatchId[];
+const RUN_JOBS = Array.from({ length: JOBS }, (_, number) => `j_0000000${number}` as JobId);
 
 interface Admission {
   readonly reply: Extract<AdmitReply, { kind: 'admitted' }>;

@@ -7,7 +7,7 @@ import type { ScriptContext } from '../script-context.ts';
 const script = loadScript('pace-override');
 
 /** `fixed:100`, `bounds:50:2000` (either bound may be absent), `off`, '' (none). */
-export function encodeOverride(override: PaceOverride): string {
+function encodeOverride(override: PaceOverride): string {
   switch (override.kind) {
     case 'none':
       return '';
