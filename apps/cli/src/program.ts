@@ -3,11 +3,13 @@ import { planCommand } from './commands/plan.ts';
 import { policyCommand } from './commands/policy.ts';
 import { enqueueCommand } from './commands/enqueue.ts';
 import { retryAfterCommand } from './commands/retry-after.ts';
+import { replayCommand } from './commands/replay.ts';
 import { runCommand } from './commands/run.ts';
 import { batchCommand } from './commands/batch.ts';
 import { explainCommand } from './commands/explain.ts';
 import { hostCommand } from './commands/host.ts';
 import { statusCommand } from './commands/status.ts';
+import { stoppedCommand } from './commands/stopped.ts';
 import { simulateCommand } from './commands/simulate.ts';
 
 /** The `holdoff` command: one file per subcommand in commands/, each a function that returns its `Command`. */
@@ -20,6 +22,8 @@ export function createProgram(): Command {
     .addCommand(explainCommand())
     .addCommand(hostCommand())
     .addCommand(batchCommand())
+    .addCommand(stoppedCommand())
+    .addCommand(replayCommand())
     .addCommand(planCommand())
     .addCommand(policyCommand())
     .addCommand(enqueueCommand())

@@ -70,6 +70,8 @@ export interface WorkerParts {
   readonly refusePayload: (delivery: Delivery, fault: FieldFault) => Promise<Disposition>;
   /** Hands a result to every sink; rejects with `DeliveryFault`. */
   readonly deliver: (ended: EndedUrl, body: Uint8Array) => Promise<void>;
+  /** Keeps a stopped job where operators browse and replay; rejects with `DeliveryFault`. */
+  readonly recordStopped: (job: UrlJob, ended: EndedUrl) => Promise<void>;
   /** Promotes the jobs that the gate called. */
   readonly call: (jobs: readonly JobId[]) => void;
   /** A host can be looked at again in this many ms. */

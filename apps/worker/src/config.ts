@@ -91,6 +91,15 @@ const schema = z.object({
     .describe(
       'Send x-holdoff-job, -attempt and -admitted-at along, for an origin of your own that checks the fleet',
     ),
+  STOPPED_KEPT: z.coerce
+    .number()
+    .int()
+    .min(100)
+    .max(10_000_000)
+    .default(100_000)
+    .describe(
+      'Stopped jobs kept in Redis for holdoff stopped and holdoff replay, the newest; about half a kilobyte each',
+    ),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')

@@ -99,6 +99,7 @@ function effectOf({ step: { plan } }: Answered): JobEffect {
 async function handOver(attempt: Attempt, ended: EndedUrl, body: Uint8Array): Promise<boolean> {
   try {
     await attempt.parts.deliver(ended, body);
+    if (ended.outcome === 'stopped') await attempt.parts.recordStopped(attempt.job, ended);
     return false;
   } catch (error) {
     if (!(error instanceof DeliveryFault)) throw error;

@@ -28,7 +28,7 @@ import { resultsIdOf } from './sinks/results-id.ts';
 import { openStores, type Stores } from './stores.ts';
 import { watchSurroundings } from './watch-surroundings.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
-import { createWorkerParts } from './worker-parts.ts';
+import { createWorkerParts, type PartsInput } from './worker-parts.ts';
 
 const PROBE_EVERY_MS = 5_000;
 const WHEEL = { hostsMax: 50, jobsMax: 500, idleMs: 5_000 } as const;
@@ -62,8 +62,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
     { ...SILENT, deliveryFault: () => probe.fault() },
   ]);
   const parts = createWorkerParts({
-    workerId: config.WORKER_ID,
-    deployment: config.HOLDOFF_DEPLOYMENT,
+    ...settingsOf(config),
     resultsId: await resultsIdOf(config.RESULTS_DIR),
     stores,
     policy: policy.view,
@@ -74,7 +73,6 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
     wheel,
     pools,
     headerSets: await readHeaderSets(config.HEADERS_FILE),
-    traceHeaders: config.TRACE_HEADERS === 'on',
   });
   const worker = createQueueWorker(
     config,
@@ -106,6 +104,17 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
     policyVersion: policy.view.version,
     concurrency: config.WORKER_CONCURRENCY,
   });
+}
+
+function settingsOf(
+  config: WorkerConfig,
+): Pick<PartsInput, 'workerId' | 'deployment' | 'stoppedKept' | 'traceHeaders'> {
+  return {
+    workerId: config.WORKER_ID,
+    deployment: config.HOLDOFF_DEPLOYMENT,
+    stoppedKept: config.STOPPED_KEPT,
+    traceHeaders: config.TRACE_HEADERS === 'on',
+  };
 }
 
 function serve(

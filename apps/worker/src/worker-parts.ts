@@ -11,6 +11,7 @@ import { chooseExit, type ProxyPool } from './proxy/choose-exit.ts';
 import { ProxyPauses } from './proxy/proxy-pauses.ts';
 import { refusePayload } from './refuse-payload.ts';
 import { ROBOTS_DEFAULTS, RobotsBook } from './robots/robots-book.ts';
+import { recordStopped } from './record-stopped.ts';
 import type { Stores } from './stores.ts';
 import { ValidatorStore } from './validators/validator-store.ts';
 import { workerKeys } from './worker-keys.ts';
@@ -29,6 +30,8 @@ export interface PartsInput {
   readonly wheel: Pick<WheelTimer, 'lookWithin'>;
   readonly pools: ReadonlyMap<string, ProxyPool>;
   readonly headerSets: ReadonlyMap<string, HeaderSet>;
+  /** Stopped jobs kept to browse and replay. */
+  readonly stoppedKept: number;
   /** Sends job id, attempt and admission instant along, for origins that check us in tests. */
   readonly traceHeaders: boolean;
 }
@@ -80,6 +83,8 @@ export function createWorkerParts(input: PartsInput): WorkerParts {
       validators.delivered(url, headersRef, exchange).catch(() => undefined),
     refusePayload: (delivery, fault) => refusePayload(delivery, fault, stores),
     deliver: (ended, body) => deliverResult(sinks, ended, body),
+    recordStopped: (job, ended) =>
+      recordStopped(stores, { job, ended, host: policy.scopeOf(job.url).host, kept: input.stoppedKept }),
     call: (jobs) => void call(jobs),
     lookWithin: (delayMs) => wheel.lookWithin(delayMs),
     events,

@@ -15,6 +15,8 @@ export { promoteCalled } from './promote-called.ts';
 export type { PromoteOptions, Promoted } from './promote-called.ts';
 export { DEFAULT_DEPLOYMENT, DEPLOYMENT_GRAMMAR, queueNames } from './queue-names.ts';
 export type { QueueNames } from './queue-names.ts';
+export { readStoppedEntry, stoppedFields } from './stopped-entry.ts';
+export type { StoppedEntry } from './stopped-entry.ts';
 export { parseUrlJob } from './url-job-schema.ts';
 export type { RedirectHop, UrlJob } from './url-job.ts';
 export { URL_JOB_NAME, URL_JOB_OPTIONS, openUrlQueue } from './url-queue.ts';

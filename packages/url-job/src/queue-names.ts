@@ -12,6 +12,8 @@ export interface QueueNames {
   readonly inboxGroup: string;
   /** Queue jobs that cannot be read, raw. In the queue's slot, since a job moves there atomically. */
   readonly dead: string;
+  /** What ended as stopped, newest last, bounded: to browse and to replay from. */
+  readonly stopped: string;
 }
 
 export const DEPLOYMENT_GRAMMAR = /^[a-z0-9][a-z0-9-]{0,31}$/;
@@ -29,5 +31,6 @@ export function queueNames(deployment: string = DEFAULT_DEPLOYMENT): QueueNames 
     rejected: `${deployment}:rejected`,
     inboxGroup: 'schedulers',
     dead: `{${deployment}}:dead`,
+    stopped: `{${deployment}}:stopped`,
   };
 }
