@@ -3,7 +3,7 @@ import type { HostSettings, SpendPolicy } from '@holdoff/throttle-core/policy-fi
 import type { FieldFault, UrlJob } from '@holdoff/url-job';
 import type { Disposition } from './apply-decision.ts';
 import type { Admitted } from './ask-gate.ts';
-import type { EndedUrl } from './deliver-result.ts';
+import type { DeliveredPage, EndedUrl } from './deliver-result.ts';
 import type { FetchPage, PageExchange } from './fetch-page.ts';
 import type { ProxyExit } from './proxy/exit-pool.ts';
 import type { ProxyPauses } from './proxy/proxy-pauses.ts';
@@ -69,7 +69,7 @@ export interface WorkerParts {
   /** A payload that no producer of ours wrote: kept aside with the reason, ended, never fetched. */
   readonly refusePayload: (delivery: Delivery, fault: FieldFault) => Promise<Disposition>;
   /** Hands a result to every sink; rejects with `DeliveryFault`. */
-  readonly deliver: (ended: EndedUrl, body: Uint8Array) => Promise<void>;
+  readonly deliver: (ended: EndedUrl, page: DeliveredPage) => Promise<void>;
   /** Keeps a stopped job where operators browse and replay; rejects with `DeliveryFault`. */
   readonly recordStopped: (job: UrlJob, ended: EndedUrl) => Promise<void>;
   /** Promotes the jobs that the gate called. */

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { z } from 'zod';
 
 /** Settings of one worker process, read once. Each field: meaning, unit, default. */
-const schema = z.object({
+export const workerConfigSchema = z.object({
   REDIS_URL: z
     .url({ protocol: /^rediss?$/ })
     .default('redis://127.0.0.1:6379')
@@ -24,7 +24,49 @@ const schema = z.object({
     .max(1_000)
     .default(50)
     .describe('Jobs that this process works on at once'),
-  RESULTS_DIR: z.string().min(1).default('./results').describe('Folder for results.jsonl and the bodies'),
+  SINKS: z
+    .string()
+    .regex(/^(folder|warc|stream|webhook)(,(folder|warc|stream|webhook))*$/)
+    .default('folder')
+    .describe('Where results go, all of them: folder, warc, stream, webhook, comma-separated'),
+  RESULTS_DIR: z
+    .string()
+    .min(1)
+    .default('./results')
+    .describe('Folder for results.jsonl and the bodies; WARC files go to its folder warc'),
+  RESULT_BODY_BYTES_MAX: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(16_777_216)
+    .default(65_536)
+    .describe('Largest body that the sinks stream and webhook send along, bytes'),
+  STREAM_LENGTH_MAX: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(10_000_000)
+    .default(10_000)
+    .describe('Results kept in the stream; older ones are dropped, read or not'),
+  WARC_FILE_BYTES_MAX: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100_000_000_000)
+    .default(1_000_000_000)
+    .describe('Size from which a WARC file is finished and the next one begun, bytes'),
+  WEBHOOK_URL: z.string().default('').describe('Address that the sink webhook posts results to'),
+  WEBHOOK_SECRET_FILE: z
+    .string()
+    .default('')
+    .describe('File with the secret that webhook messages are signed with'),
+  WEBHOOK_TIMEOUT_MS: z.coerce
+    .number()
+    .int()
+    .min(100)
+    .max(60_000)
+    .default(5_000)
+    .describe('How long one webhook request may take, ms'),
   ALLOW_NETWORKS: z
     .string()
     .default('')
@@ -106,13 +148,13 @@ const schema = z.object({
     .describe('Least severe level that is logged'),
 });
 
-export type WorkerConfig = Readonly<z.infer<typeof schema>>;
+export type WorkerConfig = Readonly<z.infer<typeof workerConfigSchema>>;
 
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): WorkerConfig {
   const given = Object.fromEntries(
-    Object.entries(environment).filter(([name, value]) => name in schema.shape && value !== ''),
+    Object.entries(environment).filter(([name, value]) => name in workerConfigSchema.shape && value !== ''),
   );
-  const parsed = schema.safeParse(given);
+  const parsed = workerConfigSchema.safeParse(given);
   if (parsed.success) return Object.freeze(parsed.data);
   const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
   throw new Error(`bad configuration: ${faults.join('; ')}`);

@@ -10,6 +10,8 @@ export interface EndedUrl {
   /** Where the last redirect led; equal to `url` without one. */
   readonly finalUrl: string;
   readonly outcome: 'done' | 'stopped';
+  /** Whether it is what the job was sent for: done, and no handler said otherwise. */
+  readonly useful: boolean;
   readonly reason: StopReason | null;
   /** One short sentence for people. */
   readonly detail: string;
@@ -20,9 +22,22 @@ export interface EndedUrl {
   readonly bodyBytes: number;
   /** Whether the body is known to be whole; `unknown`: the server ended it by closing the connection. */
   readonly bodyState: 'complete' | 'unknown' | 'truncated' | 'none';
+  /** What the handler or the extraction made of the page, at most 256 KiB of JSON; null: nothing. */
+  readonly data: unknown;
   /** ISO 8601, on the gate's clock. */
   readonly endedAt: string;
 }
+
+/** The answer that a result is about, for sinks that keep more than the line. */
+export interface DeliveredPage {
+  readonly method: 'GET' | 'HEAD';
+  /** Lower-cased names; repeated lines kept apart. */
+  readonly headers: Readonly<Record<string, readonly string[]>>;
+  /** Decoded. */
+  readonly body: Uint8Array;
+}
+
+export const NO_PAGE: DeliveredPage = { method: 'GET', headers: {}, body: new Uint8Array(0) };
 
 /**
  * A place where results go. `deliver` resolves once the result is safe there; it rejects with
@@ -30,7 +45,7 @@ export interface EndedUrl {
  */
 export interface Sink {
   readonly name: string;
-  deliver(ended: EndedUrl, body: Uint8Array): Promise<void>;
+  deliver(ended: EndedUrl, page: DeliveredPage): Promise<void>;
   /** Resolves when the place can be written to again after a fault. */
   probe(): Promise<void>;
   close(): Promise<void>;
@@ -52,7 +67,12 @@ export class DeliveryFault extends Error {
 export async function deliverResult(
   sinks: readonly Sink[],
   ended: EndedUrl,
-  body: Uint8Array,
+  page: DeliveredPage,
 ): Promise<void> {
-  for (const sink of sinks) await sink.deliver(ended, body);
+  for (const sink of sinks) await sink.deliver(ended, page);
+}
+
+/** Resolves when every sink can be written to again. */
+export async function probeSinks(sinks: readonly Sink[]): Promise<void> {
+  for (const sink of sinks) await sink.probe();
 }

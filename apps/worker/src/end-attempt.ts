@@ -11,7 +11,7 @@ import type { UrlJob } from '@holdoff/url-job';
 import type { Disposition } from './apply-decision.ts';
 import type { Attempt } from './attempt.ts';
 import { type Answered, evidenceOf } from './decide-step.ts';
-import { DeliveryFault, type EndedUrl } from './deliver-result.ts';
+import { DeliveryFault, type DeliveredPage, type EndedUrl, NO_PAGE } from './deliver-result.ts';
 import { repeatGateCall, SETTLEMENT_REPEATS } from './repeat-gate-call.ts';
 import type { HopPosition } from './redirect/next-hop.ts';
 import { safeUrl } from './safe-url.ts';
@@ -19,7 +19,6 @@ import { safeUrl } from './safe-url.ts';
 /** How long a job waits that could not be handed over or settled for a fault of ours. */
 const LOCAL_FAULT_PAUSE_MS = 5_000;
 
-const NO_BODY = new Uint8Array(0);
 const NEVER = new AbortController().signal;
 
 /**
@@ -30,7 +29,7 @@ export async function endAttempt(attempt: Attempt, answered: Answered): Promise<
   const { jobEffect } = answered.step.plan;
   const end = endOf(jobEffect);
   if (end !== null) {
-    const fault = await handOver(attempt, resultOf(attempt, answered, end), answered.exchange.body);
+    const fault = await handOver(attempt, resultOf(attempt, answered, end), pageOf(attempt, answered));
     if (fault) return giveBack(attempt, answered);
     if (answered.target.hops === 0)
       await attempt.parts.remember(attempt.job.url, attempt.job.headersRef, answered.exchange);
@@ -63,15 +62,17 @@ export async function endUnsent(
     ...identityOf(attempt, 0),
     finalUrl: url,
     outcome: 'stopped',
+    useful: false,
     reason,
     detail,
     status: 0,
     contentType: null,
     bodyBytes: 0,
     bodyState: 'none',
+    data: null,
     endedAt: new Date(await gate.now()).toISOString(),
   };
-  if (await handOver(attempt, ended, NO_BODY)) return pauseFor(attempt, LOCAL_FAULT_PAUSE_MS);
+  if (await handOver(attempt, ended, NO_PAGE)) return pauseFor(attempt, LOCAL_FAULT_PAUSE_MS);
   const reply = await gate.finish({
     job: attempt.delivery.job,
     batch: attempt.batch,
@@ -96,9 +97,9 @@ function effectOf({ step: { plan } }: Answered): JobEffect {
 }
 
 /** True: the result could not be written. A full disk is no fault of the host and costs no token. */
-async function handOver(attempt: Attempt, ended: EndedUrl, body: Uint8Array): Promise<boolean> {
+async function handOver(attempt: Attempt, ended: EndedUrl, page: DeliveredPage): Promise<boolean> {
   try {
-    await attempt.parts.deliver(ended, body);
+    await attempt.parts.deliver(ended, page);
     if (ended.outcome === 'stopped') await attempt.parts.recordStopped(attempt.job, ended);
     return false;
   } catch (error) {
@@ -189,6 +190,7 @@ function resultOf(attempt: Attempt, { admitted, exchange, step, target }: Answer
     ...identityOf(attempt, admitted.attempt),
     finalUrl: target.url,
     outcome: end.kind === 'done' ? 'done' : 'stopped',
+    useful: end.kind === 'done',
     reason: end.kind === 'done' ? null : end.reason,
     detail:
       end.kind === 'done'
@@ -198,8 +200,13 @@ function resultOf(attempt: Attempt, { admitted, exchange, step, target }: Answer
     contentType: exchange.headers['content-type']?.[0] ?? null,
     bodyBytes: exchange.body.length,
     bodyState: exchange.bodyState,
+    data: null,
     endedAt: new Date(admitted.admittedAtMs + exchange.durationMs).toISOString(),
   };
+}
+
+function pageOf({ job }: Attempt, { exchange }: Answered): DeliveredPage {
+  return { method: job.method, headers: exchange.headers, body: exchange.body };
 }
 
 function identityOf(

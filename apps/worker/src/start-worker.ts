@@ -15,7 +15,7 @@ import { promoteCalled } from '@holdoff/url-job';
 import { createAttemptLog, fanOut } from './attempt-log.ts';
 import { credentialVariables, listOf, type WorkerConfig } from './config.ts';
 import { createFetchPage, type PageFetcher } from './create-fetch-page.ts';
-import type { Sink } from './deliver-result.ts';
+import { probeSinks, type Sink } from './deliver-result.ts';
 import { DeliveryProbe } from './delivery-probe.ts';
 import { drainSteps } from './drain.ts';
 import { readHeaderSets } from './header-sets.ts';
@@ -23,8 +23,7 @@ import { Intake } from './intake.ts';
 import { followFleetPolicy } from './policy-view.ts';
 import { createProcessor } from './process-delivery.ts';
 import { readProxyPools } from './proxy/read-proxy-pools.ts';
-import { createFolderSink } from './sinks/folder-sink.ts';
-import { resultsIdOf } from './sinks/results-id.ts';
+import { createSinks } from './sinks/create-sinks.ts';
 import { openStores, type Stores } from './stores.ts';
 import { watchSurroundings } from './watch-surroundings.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
@@ -42,7 +41,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   const shutdown = new OrderedShutdown({ logger });
   const stores = await openStores(config);
   const policy = await followFleetPolicy(stores.queueRedis, config.HOLDOFF_DEPLOYMENT, logger);
-  const sink = await createFolderSink(config.RESULTS_DIR);
+  const sinks = await createSinks(config, stores.gateRedis);
   const { proxies, pools } = await readProxyPools(config.PROXIES_FILE, credentialVariables());
   const fetcher = createFetchPage({
     addresses: {
@@ -63,11 +62,11 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   ]);
   const parts = createWorkerParts({
     ...settingsOf(config),
-    resultsId: await resultsIdOf(config.RESULTS_DIR),
+    resultsId: sinks.resultsId,
     stores,
     policy: policy.view,
     fetcher,
-    sinks: [sink],
+    sinks: sinks.all,
     events,
     call: promoter(stores, logger),
     wheel,
@@ -82,7 +81,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   reportTo(logger, worker);
   const intake = new Intake(worker, logger);
   const probe = new DeliveryProbe({
-    probe: () => sink.probe(),
+    probe: () => probeSinks(sinks.all),
     everyMs: PROBE_EVERY_MS,
     onFault: () => intake.pause('results', 'results cannot be written'),
     onHealed: () => intake.resume('results'),
@@ -94,7 +93,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
 
   shutdown.add(
     ...drainSteps({ graceMs: config.SHUTDOWN_GRACE_MS, server, worker, wheel, cut }),
-    closeStep([surroundings, probe, lag, policy], { fetcher, sink, stores, server }),
+    closeStep([surroundings, probe, lag, policy], { fetcher, sinks: sinks.all, stores, server }),
   );
   shutdown.listen();
   worker.run().catch((error: unknown) => void shutdown.stop(`the queue worker ended: ${String(error)}`, 1));
@@ -138,7 +137,7 @@ function closeStep(
   stoppables: readonly { stop(): void | Promise<void> }[],
   parts: {
     readonly fetcher: PageFetcher;
-    readonly sink: Sink;
+    readonly sinks: readonly Sink[];
     readonly stores: Stores;
     readonly server: MetricsServer;
   },
@@ -149,7 +148,7 @@ function closeStep(
     run: async () => {
       for (const part of stoppables) await part.stop();
       parts.fetcher.close();
-      await parts.sink.close();
+      for (const sink of parts.sinks) await sink.close();
       await parts.stores.close();
       await parts.server.close();
     },

@@ -82,7 +82,7 @@ export function createWorkerParts(input: PartsInput): WorkerParts {
     remember: (url, headersRef, exchange) =>
       validators.delivered(url, headersRef, exchange).catch(() => undefined),
     refusePayload: (delivery, fault) => refusePayload(delivery, fault, stores),
-    deliver: (ended, body) => deliverResult(sinks, ended, body),
+    deliver: (ended, page) => deliverResult(sinks, ended, page),
     recordStopped: (job, ended) =>
       recordStopped(stores, { job, ended, host: policy.scopeOf(job.url).host, kept: input.stoppedKept }),
     call: (jobs) => void call(jobs),

@@ -3,7 +3,8 @@ import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { DeliveryFault, type EndedUrl } from '../deliver-result.ts';
+import { DeliveryFault } from '../deliver-result.ts';
+import { endedUrl as ended, page } from '../testing/ended-url.ts';
 import { createFolderSink } from './folder-sink.ts';
 
 let folder = '';
@@ -12,23 +13,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
-});
-
-const ended = (key: string): EndedUrl => ({
-  key,
-  job: 'j_00000001',
-  batch: 'b',
-  url: 'https://example.test/../../etc/passwd',
-  finalUrl: 'https://example.test/',
-  outcome: 'done',
-  reason: null,
-  detail: '200 OK',
-  status: 200,
-  attempts: 1,
-  contentType: 'text/html',
-  bodyBytes: 5,
-  bodyState: 'complete',
-  endedAt: '2026-01-15T12:00:00.000Z',
 });
 
 async function lines(): Promise<{ key: string; bodyFile: string | null }[]> {
@@ -41,7 +25,7 @@ async function lines(): Promise<{ key: string; bodyFile: string | null }[]> {
 
 test('a result is one line, and its body lies where the line says', async () => {
   const sink = await createFolderSink(folder);
-  await sink.deliver(ended('a'), Buffer.from('hello'));
+  await sink.deliver(ended('a'), page(Buffer.from('hello')));
   await sink.close();
   const [line] = await lines();
   expect(line?.bodyFile).toMatch(/^bodies\/[0-9a-f]{2}\/[0-9a-f]{64}$/);
@@ -51,7 +35,7 @@ test('a result is one line, and its body lies where the line says', async () => 
 test('1,000 results written at once are 1,000 whole lines, and the same body is stored once', async () => {
   const sink = await createFolderSink(folder);
   await Promise.all(
-    Array.from({ length: 1_000 }, (_, n) => sink.deliver(ended(`k${n}`), Buffer.from('same'))),
+    Array.from({ length: 1_000 }, (_, n) => sink.deliver(ended(`k${n}`), page(Buffer.from('same')))),
   );
   await sink.close();
   expect(new Set((await lines()).map((line) => line.key)).size).toBe(1_000);
@@ -61,7 +45,7 @@ test('1,000 results written at once are 1,000 whole lines, and the same body is 
 
 test('a result without a body has no body file', async () => {
   const sink = await createFolderSink(folder);
-  await sink.deliver(ended('a'), new Uint8Array());
+  await sink.deliver(ended('a'), page(new Uint8Array()));
   await sink.close();
   expect((await lines())[0]?.bodyFile).toBeNull();
 });
@@ -69,9 +53,9 @@ test('a result without a body has no body file', async () => {
 test('a folder that cannot be written is a delivery fault, names the folder, and heals', async () => {
   const sink = await createFolderSink(folder);
   await rm(folder, { recursive: true });
-  await expect(sink.deliver(ended('a'), new Uint8Array())).rejects.toBeInstanceOf(DeliveryFault);
+  await expect(sink.deliver(ended('a'), page(new Uint8Array()))).rejects.toBeInstanceOf(DeliveryFault);
   execFileSync('mkdir', ['-p', join(folder, 'bodies')]);
-  await sink.deliver(ended('b'), new Uint8Array());
+  await sink.deliver(ended('b'), page(new Uint8Array()));
   await sink.close();
   expect((await lines()).map((line) => line.key)).toEqual(['b']);
 });

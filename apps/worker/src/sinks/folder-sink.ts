@@ -2,11 +2,9 @@ import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, mkdir, open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DeliveryFault, type EndedUrl, type Sink } from '../deliver-result.ts';
+import { DeliveryFault, type DeliveredPage, type EndedUrl, type Sink } from '../deliver-result.ts';
 import { AppendLog } from './append-log.ts';
-
-/** More than the last free block of a full disk. */
-const PROBE_BYTES = 64 * 1024;
+import { probeFolder } from './probe-folder.ts';
 
 /**
  * A folder: `results.jsonl` with one line per ended URL, and `bodies/ab/abcdef…` named by the SHA-256 of the
@@ -18,7 +16,7 @@ export async function createFolderSink(folder: string): Promise<Sink> {
   const log = new AppendLog(join(folder, 'results.jsonl'));
   return {
     name: `folder ${folder}`,
-    async deliver(ended: EndedUrl, body: Uint8Array): Promise<void> {
+    async deliver(ended: EndedUrl, { body }: DeliveredPage): Promise<void> {
       try {
         const bodyFile = body.length === 0 ? null : await storeBody(folder, body);
         await log.append(JSON.stringify({ ...ended, bodyFile }));
@@ -29,19 +27,6 @@ export async function createFolderSink(folder: string): Promise<Sink> {
     probe: () => probeFolder(folder),
     close: () => log.close(),
   };
-}
-
-/** Writes and removes a file of a few blocks: a disk that is full or read-only refuses it. */
-async function probeFolder(folder: string): Promise<void> {
-  const path = join(folder, `.probe-${randomUUID()}`);
-  const file = await open(path, 'wx', 0o644);
-  try {
-    await file.writeFile(new Uint8Array(PROBE_BYTES));
-    await file.datasync();
-  } finally {
-    await file.close();
-    await unlink(path).catch(() => undefined);
-  }
 }
 
 /** Returns the body's path relative to the folder. The same content is stored once. */
