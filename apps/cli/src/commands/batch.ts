@@ -11,6 +11,7 @@ import {
   OperatorFault,
   withFleet,
 } from '../operator/operator-command.ts';
+import { batchPlanCommand } from './batch-plan.ts';
 import { plainTable } from '../run/run-summary.ts';
 
 interface CreateFlags extends OperatorFlags {
@@ -31,9 +32,10 @@ const TOKENS_MAX = 1_000_000_000;
 /** `holdoff batch`: create, approve, cancel, top up, report. */
 export function batchCommand(): Command {
   return new Command('batch')
-    .summary('create, approve, cancel, top up and report batches')
+    .summary('plan, create, approve, cancel, top up and report batches')
     .description('Batches share retry tokens, a deadline, an owner and an approval.')
     .addCommand(createCommand())
+    .addCommand(batchPlanCommand())
     .addCommand(
       changeCommand('approve', 'let a batch send', (gate, batch, by) => gate.approveBatch(batch, by)),
     )

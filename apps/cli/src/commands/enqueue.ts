@@ -7,6 +7,7 @@ import { createBatchWithTokens } from '../enqueue/batch-tokens.ts';
 import { createEnqueueView } from '../enqueue/enqueue-view.ts';
 import { type EntryDefaults, openSources, readEntries } from '../enqueue/read-entries.ts';
 import { sendEntries } from '../enqueue/send-entries.ts';
+import { warnBeforeSending } from '../feasibility/warn-before-sending.ts';
 import { openRunStore } from '../run/run-store.ts';
 
 interface Flags {
@@ -40,7 +41,7 @@ export function enqueueCommand(io: () => EnqueueIo = processIo): Command {
   return new Command('enqueue')
     .summary('give URLs to a running fleet')
     .description(
-      'Sends URLs to the inbox of a fleet. A line is a URL, or a JSON object with the fields of an inbox entry; blank lines and lines that begin with # are left out. Bad lines are listed with their numbers and the good ones are sent all the same. Sending a URL of a batch again changes nothing.',
+      'Sends URLs to the inbox of a fleet. A line is a URL, or a JSON object with the fields of an inbox entry; blank lines and lines that begin with # are left out. Bad lines are listed with their numbers and the good ones are sent all the same. Sending a URL of a batch again changes nothing. Before the first URL is sent, hosts whose pace cannot make the deadline are named (not for standard input: see holdoff batch plan).',
     )
     .argument('<lists...>', 'URLs, files with one URL or JSON object a line, or - for standard input')
     .option('--batch <name>', 'batch that the URLs belong to', batchName, DEFAULT_BATCH)
@@ -85,13 +86,12 @@ async function enqueue(lists: readonly string[], flags: Flags, io: EnqueueIo): P
     if (flags.retryTokens !== undefined) {
       await createBatchWithTokens(store, flags.batch, flags.retryTokens, DEFAULT_DEPLOYMENT);
     }
-    const entries = readEntries(sources, {
-      standardInput: io.input,
-      defaults: defaultsOf(flags, nowMs),
-      nowMs,
-      passed: (bytes) => view.read(bytes),
-      signal: io.signal,
+    const reading = { standardInput: io.input, defaults: defaultsOf(flags, nowMs), nowMs, signal: io.signal };
+    await warnBeforeSending(store, DEFAULT_DEPLOYMENT, sources, {
+      ...reading,
+      say: (line) => void io.errors.write(`${line}\n`),
     });
+    const entries = readEntries(sources, { ...reading, passed: (bytes) => view.read(bytes) });
     await sendEntries(entries, {
       redis: store.redis,
       inbox: queueNames(DEFAULT_DEPLOYMENT).inbox,

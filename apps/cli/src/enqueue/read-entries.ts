@@ -12,7 +12,7 @@ export type ReadEntry =
   | { readonly kind: 'entry'; readonly fields: readonly string[] }
   | { readonly kind: 'refused'; readonly place: string; readonly fault: FieldFault };
 
-class EntryListFault extends Error {
+export class EntryListFault extends Error {
   readonly code = 'ENTRY_LIST';
 
   constructor(message: string) {
