@@ -29,6 +29,12 @@ export const workerConfigSchema = z.object({
     .regex(/^(folder|warc|stream|webhook)(,(folder|warc|stream|webhook))*$/)
     .default('folder')
     .describe('Where results go, all of them: folder, warc, stream, webhook, comma-separated'),
+  RESULTS_SYNC: z
+    .enum(['on', 'off'])
+    .default('on')
+    .describe(
+      'Sync each result to the disk before its URL ends; off: faster, a power failure can lose the last seconds',
+    ),
   RESULTS_DIR: z
     .string()
     .min(1)

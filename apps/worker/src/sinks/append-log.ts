@@ -2,19 +2,22 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { GroupCommit } from './group-commit.ts';
 
 /**
- * An append-only file of lines with group commit. `append` resolves when its line is on the disk.
+ * An append-only file of lines with group commit. `append` resolves when its line is on the disk; without `sync`,
+ * when the system has it, which survives a killed process but not a power failure.
  *
  * Several processes may append to one file: each write is one `write(2)` with O_APPEND, so lines never mix.
  */
 export class AppendLog {
   readonly #path: string;
+  readonly #sync: boolean;
   readonly #commit = new GroupCommit<string>((lines) => this.#write(lines));
   #file: FileHandle | undefined;
   /** The file ends in half a line: a newline first, so that readers can skip it. */
   #torn = false;
 
-  constructor(path: string) {
+  constructor(path: string, sync = true) {
     this.#path = path;
+    this.#sync = sync;
   }
 
   append(line: string): Promise<void> {
@@ -38,7 +41,7 @@ export class AppendLog {
       throw Object.assign(cause, { code: 'ENOSPC' });
     }
     this.#torn = false;
-    await this.#file.datasync();
+    if (this.#sync) await this.#file.datasync();
   }
 
   /** A process that was killed while it wrote may have left half a line behind. */

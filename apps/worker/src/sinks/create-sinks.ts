@@ -15,6 +15,7 @@ type SinkSettings = Pick<
   WorkerConfig,
   | 'SINKS'
   | 'RESULTS_DIR'
+  | 'RESULTS_SYNC'
   | 'HOLDOFF_DEPLOYMENT'
   | 'WORKER_ID'
   | 'USER_AGENT'
@@ -61,7 +62,7 @@ interface Made {
 async function make(name: string, config: SinkSettings, redis: Redis, wallMs: () => number): Promise<Made> {
   switch (name) {
     case 'folder': {
-      const sink = await createFolderSink(config.RESULTS_DIR);
+      const sink = await createFolderSink(config.RESULTS_DIR, config.RESULTS_SYNC === 'on');
       return { sink, id: await resultsIdOf(config.RESULTS_DIR) };
     }
     case 'warc': {
