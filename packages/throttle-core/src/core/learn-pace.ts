@@ -28,6 +28,9 @@ const FAR_OFF_DECREASE = 0.5;
 const EARLY_SHARE = 0.25;
 const EARLY_PAUSES = 2;
 const RECOVERY_REQUESTS = 100;
+/** A climb over more than this many ordinary decreases follows a halving. */
+const WIDE_SPAN = 1.5;
+const WIDE_GAIN = 0.75;
 /** 80 % of the way back to the ceiling in 20 % of the recovery time, the rest in the rest. */
 const NEAR_SHARE = 0.8;
 const FAR_GAIN = 4;
@@ -220,7 +223,8 @@ function gain(state: PaceState, learn: LearnRules, rate: number, ceiling: number
   if (rate >= ceiling) return step;
   const from = 1000 / state.recoverFromMs;
   const span = Math.max(step, ceiling - from);
-  if (span > step * 1.5) return span;
+  // After a halving the limit lies anywhere below the ceiling: no haste, or every second night meets it head on.
+  if (span > step * WIDE_SPAN) return span * WIDE_GAIN;
   return rate < from + span * NEAR_SHARE ? span * FAR_GAIN : span * NEAR_GAIN;
 }
 

@@ -259,7 +259,7 @@ local function pace_gain(pace, learn, rate, ceiling)
   if rate >= ceiling then return step end
   local from = 1000 / pace.recoverFromMs
   local span = math.max(step, ceiling - from)
-  if span > step * 1.5 then return span end
+  if span > step * 1.5 then return span * 0.75 end
   if rate < from + span * 0.8 then return span * 4 end
   return span * 0.25
 end
