@@ -7,6 +7,7 @@ test('the names that people type are those of the README', () => {
     queue: 'urls',
     inbox: 'holdoff:inbox',
     rejected: 'holdoff:rejected',
+    stopped: '{holdoff}:stopped',
     inboxGroup: 'schedulers',
     dead: '{holdoff}:dead',
   });

@@ -9,8 +9,8 @@ export interface Script {
 }
 
 const INCLUDE = /^-- @include ([a-z-]+)$/gm;
-// The package's root, whether this file runs from src/redis or from dist/redis.
-const FOLDER = new URL('../../src/redis/', import.meta.url);
+// Beside this file, in src/ and in dist/: the build copies what the compiler leaves behind.
+const FOLDER = new URL('./', import.meta.url);
 
 function read(path: string): string {
   return readFileSync(new URL(path, FOLDER), 'utf8');
