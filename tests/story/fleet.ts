@@ -20,6 +20,8 @@ interface ResultLine {
   readonly status: number;
   readonly attempts: number;
   readonly detail: string;
+  readonly useful: boolean;
+  readonly data: unknown;
 }
 
 export interface FleetOptions {

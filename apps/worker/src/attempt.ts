@@ -5,6 +5,8 @@ import type { Disposition } from './apply-decision.ts';
 import type { Admitted } from './ask-gate.ts';
 import type { DeliveredPage, EndedUrl } from './deliver-result.ts';
 import type { FetchPage, PageExchange } from './fetch-page.ts';
+import type { FollowUps } from './handler/enter-follow-ups.ts';
+import type { HandlerPool } from './handler/handler-pool.ts';
 import type { ProxyExit } from './proxy/exit-pool.ts';
 import type { ProxyPauses } from './proxy/proxy-pauses.ts';
 import type { RobotsBook } from './robots/robots-book.ts';
@@ -68,6 +70,10 @@ export interface WorkerParts {
   readonly remember: (url: string, headersRef: string | null, exchange: PageExchange) => Promise<void>;
   /** A payload that no producer of ours wrote: kept aside with the reason, ended, never fetched. */
   readonly refusePayload: (delivery: Delivery, fault: FieldFault) => Promise<Disposition>;
+  /** Where the user's code looks into pages; null: nobody does. */
+  readonly handler: Pick<HandlerPool, 'run'> | null;
+  /** Enters the URLs that a handler named, relative to `finalUrl`; rejects with `DeliveryFault`. */
+  readonly enterFollowUps: (job: UrlJob, finalUrl: string, links: readonly string[]) => Promise<FollowUps>;
   /** Hands a result to every sink; rejects with `DeliveryFault`. */
   readonly deliver: (ended: EndedUrl, page: DeliveredPage) => Promise<void>;
   /** Keeps a stopped job where operators browse and replay; rejects with `DeliveryFault`. */

@@ -73,6 +73,35 @@ export const workerConfigSchema = z.object({
     .max(60_000)
     .default(5_000)
     .describe('How long one webhook request may take, ms'),
+  HANDLER: z
+    .string()
+    .default('')
+    .describe('ES module (.js, .mjs, .ts) whose default function looks into each page; empty: none'),
+  EXTRACT: z
+    .string()
+    .default('')
+    .describe('YAML or JSON file of fields to take out of each page by CSS selectors; empty: none'),
+  HANDLER_THREADS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(64)
+    .default(0)
+    .describe('Threads for the handler or the extraction; 0: one for 16 jobs of WORKER_CONCURRENCY'),
+  HANDLER_MEMORY_MIB: z.coerce
+    .number()
+    .int()
+    .min(16)
+    .max(65_536)
+    .default(256)
+    .describe('JavaScript heap of one handler thread, MiB'),
+  FOLLOW_MAX: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(10_000_000)
+    .default(100_000)
+    .describe('URLs that handlers may add to one batch'),
   ALLOW_NETWORKS: z
     .string()
     .default('')

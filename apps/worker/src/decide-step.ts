@@ -11,6 +11,7 @@ import type { UrlJob } from '@holdoff/url-job';
 import type { Admitted } from './ask-gate.ts';
 import type { Attempt, Scope, Target } from './attempt.ts';
 import type { PageExchange } from './fetch-page.ts';
+import type { HandlerVerdict } from './handler/handler-verdict.ts';
 import { type HopPosition, nextHop } from './redirect/next-hop.ts';
 
 /** What comes after one exchange. */
@@ -27,6 +28,8 @@ export interface Answered {
   readonly exchange: PageExchange;
   readonly hints: ServerHints;
   readonly step: Step;
+  /** What the handler made of the page; absent: it did not see it. */
+  readonly verdict?: HandlerVerdict;
 }
 
 interface StepInput {

@@ -41,7 +41,7 @@ export const NO_PAGE: DeliveredPage = { method: 'GET', headers: {}, body: new Ui
 
 /**
  * A place where results go. `deliver` resolves once the result is safe there; it rejects with
- * `DeliveryFault` when the place is full or away: a local fault that costs no token and blames no host.
+ * `DeliveryFault` when the place is full or away: a local fault that ends no job and blames no host.
  */
 export interface Sink {
   readonly name: string;

@@ -29,7 +29,12 @@ export async function endAttempt(attempt: Attempt, answered: Answered): Promise<
   const { jobEffect } = answered.step.plan;
   const end = endOf(jobEffect);
   if (end !== null) {
-    const fault = await handOver(attempt, resultOf(attempt, answered, end), pageOf(attempt, answered));
+    const fault = await handOver(
+      attempt,
+      resultOf(attempt, answered, end),
+      pageOf(attempt, answered),
+      answered.verdict?.kind === 'useful' ? answered.verdict.follow : [],
+    );
     if (fault) return giveBack(attempt, answered);
     if (answered.target.hops === 0)
       await attempt.parts.remember(attempt.job.url, attempt.job.headersRef, answered.exchange);
@@ -96,15 +101,29 @@ function effectOf({ step: { plan } }: Answered): JobEffect {
   return { kind: 'continue', notBeforeMs: plan.notBeforeMs };
 }
 
-/** True: the result could not be written. A full disk is no fault of the host and costs no token. */
-async function handOver(attempt: Attempt, ended: EndedUrl, page: DeliveredPage): Promise<boolean> {
+/**
+ * True: the result could not be written. A full disk is no fault of the host. The URLs to follow go first: entering
+ * them again changes nothing, while a second line would be a duplicate.
+ */
+async function handOver(
+  attempt: Attempt,
+  ended: EndedUrl,
+  page: DeliveredPage,
+  links: readonly string[] = [],
+): Promise<boolean> {
+  const { parts, job } = attempt;
   try {
-    await attempt.parts.deliver(ended, page);
-    if (ended.outcome === 'stopped') await attempt.parts.recordStopped(attempt.job, ended);
+    let { detail } = ended;
+    if (links.length > 0) {
+      const { refused } = await parts.enterFollowUps(job, ended.finalUrl, links);
+      if (refused > 0) detail += `; ${refused} of ${links.length} follow-up URLs refused`;
+    }
+    await parts.deliver({ ...ended, detail }, page);
+    if (ended.outcome === 'stopped') await parts.recordStopped(job, ended);
     return false;
   } catch (error) {
     if (!(error instanceof DeliveryFault)) throw error;
-    attempt.parts.events.deliveryFault(error);
+    parts.events.deliveryFault(error);
     return true;
   }
 }
@@ -185,12 +204,13 @@ function endOf(effect: JobEffect): JobEnd | null {
   return effect.kind === 'stop' ? { kind: 'stopped', reason: effect.reason } : null;
 }
 
-function resultOf(attempt: Attempt, { admitted, exchange, step, target }: Answered, end: JobEnd): EndedUrl {
+function resultOf(attempt: Attempt, answered: Answered, end: JobEnd): EndedUrl {
+  const { admitted, exchange, step, target, verdict } = answered;
   return {
     ...identityOf(attempt, admitted.attempt),
     finalUrl: target.url,
     outcome: end.kind === 'done' ? 'done' : 'stopped',
-    useful: end.kind === 'done',
+    useful: end.kind === 'done' && verdict?.kind !== 'not_useful',
     reason: end.kind === 'done' ? null : end.reason,
     detail:
       end.kind === 'done'
@@ -200,7 +220,7 @@ function resultOf(attempt: Attempt, { admitted, exchange, step, target }: Answer
     contentType: exchange.headers['content-type']?.[0] ?? null,
     bodyBytes: exchange.body.length,
     bodyState: exchange.bodyState,
-    data: null,
+    data: verdict?.kind === 'useful' && verdict.data !== null ? (JSON.parse(verdict.data) as unknown) : null,
     endedAt: new Date(admitted.admittedAtMs + exchange.durationMs).toISOString(),
   };
 }

@@ -4,6 +4,7 @@ import { type Admitted, type Answer, askGate } from './ask-gate.ts';
 import { askRobots, type RobotsAnswer } from './ask-robots.ts';
 import { Attempt, type Delivery, type Target, type WorkerParts } from './attempt.ts';
 import { answerOf } from './decide-step.ts';
+import { readPage } from './handler/read-page.ts';
 import { hopHeaders } from './redirect/hop-headers.ts';
 import { type HopPosition, urlFingerprint } from './redirect/next-hop.ts';
 import { endAttempt, endUnsent, leaveHost, withHop } from './end-attempt.ts';
@@ -12,7 +13,8 @@ type Headers = Readonly<Record<string, string>>;
 
 /**
  * The story of one delivery of a URL job, top to bottom:
- * read it → ask robots.txt → ask the gate → fetch → decide → hand the result over and settle → say where the queue job goes.
+ * read it → ask robots.txt → ask the gate → fetch → decide → show the page to the handler →
+ * hand the result over and settle → say where the queue job goes.
  *
  * A redirect asks the gate of its target's host and goes on in the same attempt. Nothing waits here for longer
  * than the policy's inline limit: a job that must wait leaves the worker with the instant to return.
@@ -66,7 +68,8 @@ export async function handleUrlJob(delivery: Delivery, parts: WorkerParts): Prom
     });
     if (exit !== null) await parts.proxyPauses.record(exit, exchange);
     const answered = answerOf(attempt, target, answer, exchange);
-    if (answered.step.kind === 'conclude') return endAttempt(attempt, answered);
+    if (answered.step.kind === 'conclude')
+      return endAttempt(attempt, await readPage(attempt, answered, startedAtMs));
 
     await leaveHost(attempt, answered);
     target = hopTarget(answered.step.next, parts);

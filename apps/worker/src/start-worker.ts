@@ -18,6 +18,8 @@ import { createFetchPage, type PageFetcher } from './create-fetch-page.ts';
 import { probeSinks, type Sink } from './deliver-result.ts';
 import { DeliveryProbe } from './delivery-probe.ts';
 import { drainSteps } from './drain.ts';
+import { createHandler } from './handler/create-handler.ts';
+import type { HandlerPool } from './handler/handler-pool.ts';
 import { readHeaderSets } from './header-sets.ts';
 import { Intake } from './intake.ts';
 import { followFleetPolicy } from './policy-view.ts';
@@ -37,6 +39,8 @@ const STALLS_MAX = 1_000;
 /** Builds a worker process, starts it and leaves it to its signals. */
 export async function startWorker(config: WorkerConfig): Promise<void> {
   const logger = createLogger({ service: 'worker', instance: config.WORKER_ID, level: config.LOG_LEVEL });
+  // First of all, as with every setting: a handler that cannot be loaded is one line and no start.
+  const handler = await createHandler(config);
   const registry = new Registry();
   const shutdown = new OrderedShutdown({ logger });
   const stores = await openStores(config);
@@ -67,6 +71,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
     policy: policy.view,
     fetcher,
     sinks: sinks.all,
+    handler,
     events,
     call: promoter(stores, logger),
     wheel,
@@ -93,7 +98,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
 
   shutdown.add(
     ...drainSteps({ graceMs: config.SHUTDOWN_GRACE_MS, server, worker, wheel, cut }),
-    closeStep([surroundings, probe, lag, policy], { fetcher, sinks: sinks.all, stores, server }),
+    closeStep([surroundings, probe, lag, policy], { fetcher, handler, sinks: sinks.all, stores, server }),
   );
   shutdown.listen();
   worker.run().catch((error: unknown) => void shutdown.stop(`the queue worker ended: ${String(error)}`, 1));
@@ -107,10 +112,11 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
 
 function settingsOf(
   config: WorkerConfig,
-): Pick<PartsInput, 'workerId' | 'deployment' | 'stoppedKept' | 'traceHeaders'> {
+): Pick<PartsInput, 'workerId' | 'deployment' | 'followMax' | 'stoppedKept' | 'traceHeaders'> {
   return {
     workerId: config.WORKER_ID,
     deployment: config.HOLDOFF_DEPLOYMENT,
+    followMax: config.FOLLOW_MAX,
     stoppedKept: config.STOPPED_KEPT,
     traceHeaders: config.TRACE_HEADERS === 'on',
   };
@@ -137,6 +143,7 @@ function closeStep(
   stoppables: readonly { stop(): void | Promise<void> }[],
   parts: {
     readonly fetcher: PageFetcher;
+    readonly handler: HandlerPool | null;
     readonly sinks: readonly Sink[];
     readonly stores: Stores;
     readonly server: MetricsServer;
@@ -148,6 +155,7 @@ function closeStep(
     run: async () => {
       for (const part of stoppables) await part.stop();
       parts.fetcher.close();
+      await parts.handler?.close();
       for (const sink of parts.sinks) await sink.close();
       await parts.stores.close();
       await parts.server.close();

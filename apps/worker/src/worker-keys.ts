@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { queueNames } from '@holdoff/url-job';
 
 /**
- * The keys in Redis that only workers write, in the deployment's hash tag: strings with a TTL, and the results.
+ * The keys in Redis that only workers write, in the deployment's hash tag: strings and sets with a TTL, and the results.
  *
  * | key | content | TTL |
  * |---|---|---|
@@ -10,10 +10,12 @@ import { queueNames } from '@holdoff/url-job';
  * | `{d}:robots-claim:<origin>` | the worker that fetches it now | one attempt |
  * | `{d}:proxy-pause:<name>` | why a proxy is left alone | the pause |
  * | `{d}:validators:<digest>` | `ETag` and `Last-Modified` of a page, JSON | the store's, 30 days by default |
+ * | `{d}:followed:<batch>` | set of the job ids that handlers added to a batch | 7 days |
  * | `{d}:results` | stream of results, for the sink `stream` | none, a length |
  */
 export interface WorkerKeys {
   readonly results: string;
+  followed(batch: string): string;
   robots(origin: string): string;
   robotsClaim(origin: string): string;
   proxyPause(proxy: string): string;
@@ -25,6 +27,7 @@ export function workerKeys(deployment: string, resultsId = ''): WorkerKeys {
   const { prefix } = queueNames(deployment);
   return {
     results: `${prefix}:results`,
+    followed: (batch) => `${prefix}:followed:${batch}`,
     robots: (origin) => `${prefix}:robots:${origin}`,
     proxyPause: (proxy) => `${prefix}:proxy-pause:${proxy}`,
     robotsClaim: (origin) => `${prefix}:robots-claim:${origin}`,

@@ -5,6 +5,8 @@ import type { AttemptEvents, WorkerParts } from './attempt.ts';
 import type { PageFetcher } from './create-fetch-page.ts';
 import { deliverResult, type Sink } from './deliver-result.ts';
 import { checkUrl } from './guard/check-url.ts';
+import { enterFollowUps } from './handler/enter-follow-ups.ts';
+import type { HandlerPool } from './handler/handler-pool.ts';
 import type { HeaderSet } from './header-sets.ts';
 import type { PolicyView } from './policy-view.ts';
 import { chooseExit, type ProxyPool } from './proxy/choose-exit.ts';
@@ -30,6 +32,9 @@ export interface PartsInput {
   readonly wheel: Pick<WheelTimer, 'lookWithin'>;
   readonly pools: ReadonlyMap<string, ProxyPool>;
   readonly headerSets: ReadonlyMap<string, HeaderSet>;
+  readonly handler: HandlerPool | null;
+  /** URLs that handlers may add to one batch. */
+  readonly followMax: number;
   /** Stopped jobs kept to browse and replay. */
   readonly stoppedKept: number;
   /** Sends job id, attempt and admission instant along, for origins that check us in tests. */
@@ -78,10 +83,27 @@ export function createWorkerParts(input: PartsInput): WorkerParts {
           }
         : {},
     // Losing what is remembered of a page costs traffic, nothing else.
-    conditionalHeaders: (url, headersRef) => validators.conditionalHeaders(url, headersRef).catch(() => ({})),
+    // A handler needs the page itself: "unchanged" has neither data nor links.
+    conditionalHeaders: (url, headersRef) =>
+      input.handler === null
+        ? validators.conditionalHeaders(url, headersRef).catch(() => ({}))
+        : Promise.resolve({}),
     remember: (url, headersRef, exchange) =>
       validators.delivered(url, headersRef, exchange).catch(() => undefined),
     refusePayload: (delivery, fault) => refusePayload(delivery, fault, stores),
+    handler: input.handler,
+    enterFollowUps: (job, finalUrl, links) =>
+      enterFollowUps(
+        {
+          redis: stores.gateRedis,
+          inbox: stores.names.inbox,
+          followedKey: (batch) => keys.followed(batch),
+          perBatchMax: input.followMax,
+        },
+        job,
+        finalUrl,
+        links,
+      ),
     deliver: (ended, page) => deliverResult(sinks, ended, page),
     recordStopped: (job, ended) =>
       recordStopped(stores, { job, ended, host: policy.scopeOf(job.url).host, kept: input.stoppedKept }),

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { access, constants, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
@@ -20,6 +20,8 @@ interface RunFlags {
   readonly batch?: string;
   readonly out: string;
   readonly data: string;
+  readonly handler?: string;
+  readonly extract?: string;
   readonly allowNetwork: readonly string[];
   readonly json: boolean;
 }
@@ -45,6 +47,13 @@ export function runCommand(): Command {
     .option('--out <dir>', 'folder for results.jsonl and the bodies', './results')
     .option('--data <dir>', 'folder for the store and the logs', './.holdoff')
     .addOption(
+      new Option(
+        '--handler <file>',
+        'ES module (.js, .mjs, .ts) whose default function looks into each page',
+      ).conflicts('extract'),
+    )
+    .option('--extract <file>', 'fields to take out of each page by CSS selectors (YAML or JSON)')
+    .addOption(
       new Option('--allow-network <cidr>', 'private network that may be fetched from; may be repeated')
         .argParser((value: string, earlier: string[]) => [...earlier, value])
         .default([], 'none'),
@@ -56,6 +65,7 @@ export function runCommand(): Command {
 Examples:
   holdoff run urls.txt --out results
   holdoff run https://example.com/a https://example.com/b --json
+  holdoff run https://example.com/ --handler ./crawl.ts
   cut -f1 list.tsv | holdoff run - --policy polite.yaml --workers 4
 
 Ctrl-C stops cleanly, and the same command goes on where it stopped.
@@ -131,9 +141,20 @@ async function optionsOf(flags: RunFlags): Promise<RunOptions> {
     resultsDir: resolve(flags.out),
     dataDir: resolve(flags.data),
     allowNetworks: flags.allowNetwork.map(network),
+    handler: await fileOf('--handler', flags.handler),
+    extract: await fileOf('--extract', flags.extract),
     json: flags.json,
     traceHeaders: false,
   };
+}
+
+/** Workers would say so too, but in their logs. */
+async function fileOf(flag: string, path: string | undefined): Promise<string | null> {
+  if (path === undefined) return null;
+  await access(path, constants.R_OK).catch((error: NodeJS.ErrnoException) => {
+    throw new RunFault(`cannot read the file ${path} of ${flag}: ${error.code ?? error.message}`);
+  });
+  return resolve(path);
 }
 
 async function policyOf(path: string): Promise<NonNullable<RunOptions['policy']>> {

@@ -59,6 +59,8 @@ export function startFleet({ options, redisUrl, logs, environment, say, fail }: 
         ...shared,
         WORKER_CONCURRENCY: String(options.concurrency),
         RESULTS_DIR: options.resultsDir,
+        HANDLER: options.handler ?? '',
+        EXTRACT: options.extract ?? '',
         ALLOW_NETWORKS: options.allowNetworks.join(','),
         TRACE_HEADERS: options.traceHeaders ? 'on' : 'off',
         LOCK_MS: String(LOCK_MS),

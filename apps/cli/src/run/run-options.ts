@@ -13,6 +13,10 @@ export interface RunOptions {
   readonly resultsDir: string;
   readonly dataDir: string;
   readonly allowNetworks: readonly string[];
+  /** Absolute path of the module that looks into each page; null: none. */
+  readonly handler: string | null;
+  /** Absolute path of the file of fields to take out of each page; null: none. */
+  readonly extract: string | null;
   readonly json: boolean;
   readonly traceHeaders: boolean;
 }

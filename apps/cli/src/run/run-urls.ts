@@ -85,6 +85,9 @@ async function runWith(input: RunInput, folder: DataFolder, store: RunStore, red
         gate: store.gate,
         batch: begun.batch as BatchId,
         total: requests.urls.length,
+        // Without a handler nothing can be added, and a shared inbox need not be waited for.
+        inboxLength: async () =>
+          options.handler === null ? 0 : store.redis.xlen(queueNames(options.deployment).inbox),
         hosts: requests.hosts,
         hostsShown: HOSTS_SHOWN,
         everyMs: LOOK_EVERY_MS,
@@ -97,7 +100,7 @@ async function runWith(input: RunInput, folder: DataFolder, store: RunStore, red
     if (progress.ended && options.batch === null) await records.finish(key);
     const facts = {
       name: begun.batch,
-      urls: requests.urls.length,
+      urls: progress.total,
       refused: requests.refused.length,
       results: options.resultsDir,
     };

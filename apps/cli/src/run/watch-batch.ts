@@ -20,7 +20,10 @@ interface HostProgress {
 export interface WatchOptions {
   readonly gate: Pick<Gate, 'inspectBatch' | 'inspectHost'>;
   readonly batch: BatchId;
+  /** URLs that were entered at the start; handlers may add to them. */
   readonly total: number;
+  /** Entries of the inbox that no scheduler has taken yet. */
+  readonly inboxLength: () => Promise<number>;
   readonly hosts: readonly HostKey[];
   readonly hostsShown: number;
   readonly everyMs: number;
@@ -35,10 +38,25 @@ export async function watchBatch(options: WatchOptions): Promise<RunProgress & {
   for (;;) {
     const progress = await look(options);
     options.show(progress);
-    if (progress.done + progress.stopped >= options.total) return { ...progress, ended: true };
+    if (hasEnded(progress) && (await staysEnded(options, progress.total)))
+      return { ...progress, ended: true };
     if (options.stopped()) return { ...progress, ended: false };
     await options.sleep(options.everyMs);
   }
+}
+
+function hasEnded({ total, done, stopped }: Pick<RunProgress, 'total' | 'done' | 'stopped'>): boolean {
+  return done + stopped >= total;
+}
+
+/**
+ * A page's follow-up URLs are in the inbox before the page itself has ended. So when all had ended, the inbox is
+ * empty after that, and the batch has not grown after that either, there is nothing to come.
+ */
+async function staysEnded({ gate, batch, inboxLength }: WatchOptions, total: number): Promise<boolean> {
+  if ((await inboxLength()) > 0) return false;
+  const again = await gate.inspectBatch(batch);
+  return (again?.jobs.total ?? 0) <= total;
 }
 
 async function look({ gate, batch, total, hosts, hostsShown }: WatchOptions): Promise<RunProgress> {
@@ -51,7 +69,7 @@ async function look({ gate, batch, total, hosts, hostsShown }: WatchOptions): Pr
     .filter((host) => host.waiting > 0 || host.inFlight > 0)
     .toSorted((a, b) => b.waiting - a.waiting);
   return {
-    total,
+    total: Math.max(total, snapshot?.jobs.total ?? 0),
     done: snapshot?.jobs.done ?? 0,
     stopped: snapshot?.jobs.stopped ?? 0,
     batch: snapshot,
