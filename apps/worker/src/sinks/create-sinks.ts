@@ -73,6 +73,7 @@ async function make(name: string, config: SinkSettings, redis: Redis, wallMs: ()
         workerId: config.WORKER_ID,
         userAgent: config.USER_AGENT,
         fileBytesMax: config.WARC_FILE_BYTES_MAX,
+        sync: config.RESULTS_SYNC === 'on',
         wallMs,
       });
       return { sink, id: await resultsIdOf(folder) };

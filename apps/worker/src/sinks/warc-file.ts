@@ -17,6 +17,8 @@ export interface WarcFileOptions {
   /** The bytes that a file begins with. */
   readonly head: (filename: string) => Promise<Uint8Array>;
   readonly wallMs: () => number;
+  /** Whether records are synced to the disk before they count as written; false: only a power failure can lose some. */
+  readonly sync?: boolean;
 }
 
 /**
@@ -77,7 +79,7 @@ export class WarcFile {
         const { bytesWritten } = await target.file.write(data, done, data.length - done, target.bytes + done);
         done += bytesWritten;
       }
-      await target.file.datasync();
+      if (this.#options.sync !== false) await target.file.datasync();
     } catch (error) {
       await target.file.truncate(target.bytes).catch(() => undefined);
       throw error;

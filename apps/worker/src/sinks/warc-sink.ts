@@ -10,11 +10,12 @@ export interface WarcSinkOptions {
   readonly userAgent: string;
   readonly fileBytesMax: number;
   readonly wallMs: () => number;
+  readonly sync?: boolean;
 }
 
 /** WARC 1.1 files (ISO 28500:2017), gzip per record, for web archives and their tools. */
 export async function createWarcSink(options: WarcSinkOptions): Promise<Sink> {
-  const { folder, workerId, userAgent, fileBytesMax, wallMs } = options;
+  const { folder, workerId, userAgent, fileBytesMax, wallMs, sync = true } = options;
   const name = `WARC folder ${folder}`;
   await mkdir(folder, { recursive: true });
   const file = new WarcFile({
@@ -23,6 +24,7 @@ export async function createWarcSink(options: WarcSinkOptions): Promise<Sink> {
     fileBytesMax,
     head: (filename) => warcInfo(filename, userAgent, new Date(wallMs()).toISOString()),
     wallMs,
+    sync,
   });
   return {
     name,
