@@ -10,6 +10,7 @@ import { explainCommand } from './commands/explain.ts';
 import { hostCommand } from './commands/host.ts';
 import { statusCommand } from './commands/status.ts';
 import { stoppedCommand } from './commands/stopped.ts';
+import { scheduleCommand } from './commands/schedule.ts';
 import { simulateCommand } from './commands/simulate.ts';
 
 /** The `holdoff` command: one file per subcommand in commands/, each a function that returns its `Command`. */
@@ -24,6 +25,7 @@ export function createProgram(): Command {
     .addCommand(batchCommand())
     .addCommand(stoppedCommand())
     .addCommand(replayCommand())
+    .addCommand(scheduleCommand())
     .addCommand(planCommand())
     .addCommand(policyCommand())
     .addCommand(enqueueCommand())

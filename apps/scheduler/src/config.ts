@@ -23,6 +23,10 @@ export const schedulerConfigSchema = z.object({
     .string()
     .default('')
     .describe('Policy file to publish at the start and on every change; empty: publish none'),
+  SCHEDULES_FILE: z
+    .string()
+    .default('')
+    .describe('Schedule file of recurring work, followed on every change; empty: this scheduler runs none'),
   INBOX_BATCH: whole(1, 500).default(500).describe('Inbox entries taken at a time'),
   INBOX_CLAIM_AFTER_MS: whole(1_000, 3_600_000)
     .default(30_000)

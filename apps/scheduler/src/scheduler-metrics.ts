@@ -20,6 +20,7 @@ export class SchedulerMetrics implements InboxEvents {
   readonly #expired: Counter;
   readonly #poison: Counter<'reason'>;
   readonly #repairs: Counter<'kind'>;
+  readonly #firings: Counter<'result'>;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -80,6 +81,12 @@ export class SchedulerMetrics implements InboxEvents {
       labelNames: ['kind'],
       registers,
     });
+    this.#firings = new Counter({
+      name: 'holdoff_schedule_firings_total',
+      help: 'Firings of recurring work, by result: entered, overlap, missed, failed.',
+      labelNames: ['result'],
+      registers,
+    });
   }
 
   accepted(count: number): void {
@@ -99,7 +106,7 @@ export class SchedulerMetrics implements InboxEvents {
     this.fault('inbox');
   }
 
-  fault(part: 'inbox' | 'wheel' | 'sweep' | 'policy' | 'redis'): void {
+  fault(part: 'inbox' | 'schedules' | 'wheel' | 'sweep' | 'policy' | 'redis'): void {
     this.#faults.inc({ part });
   }
 
@@ -124,6 +131,10 @@ export class SchedulerMetrics implements InboxEvents {
 
   poison(reason: PoisonReason): void {
     this.#poison.inc({ reason });
+  }
+
+  fired(result: 'entered' | 'overlap' | 'missed' | 'failed'): void {
+    this.#firings.inc({ result });
   }
 
   repaired(report: IndexSweepReport): void {

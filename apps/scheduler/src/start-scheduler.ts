@@ -17,6 +17,7 @@ import { FleetPolicy } from './fleet-policy.ts';
 import { PolicyPublisher } from './policy-publisher.ts';
 import { RedisWatch } from './redis-watch.ts';
 import { SchedulerMetrics } from './scheduler-metrics.ts';
+import { RecurringWork } from './schedules/recurring-work.ts';
 import { createWheel } from './wheel.ts';
 import { openStores, type Stores } from './stores.ts';
 import { startUpkeep } from './upkeep.ts';
@@ -48,6 +49,7 @@ export async function startScheduler(config: SchedulerConfig): Promise<void> {
   const publisher = await startPublisher(config, stores, logger);
   const policy = await FleetPolicy.follow(stores.gateRedis, config.HOLDOFF_DEPLOYMENT, logger);
   const { intake, stream, pressure } = createIntake({ config, stores, policy, watch, metrics, logger });
+  const recurring = await startRecurring(config, stores, policy, metrics, logger);
   const wheel = createWheel(stores, metrics, logger);
   const upkeep = startUpkeep(config, { stores, stream, pressure, watch, metrics, logger });
 
@@ -61,6 +63,7 @@ export async function startScheduler(config: SchedulerConfig): Promise<void> {
       { name: 'redis', check: () => watch.problem },
       { name: 'gate', check: () => stores.gate.now().then(() => null) },
       { name: 'policy', check: () => publisher?.problem ?? null },
+      { name: 'schedules', check: () => recurring?.problem ?? null },
     ],
     progress: () => stuckProblem(stores, intake),
   });
@@ -76,6 +79,7 @@ export async function startScheduler(config: SchedulerConfig): Promise<void> {
   shutdown.add(
     { name: 'unready', withinMs: 100, run: () => server.drain() },
     { name: 'intake', withinMs: 10_000, run: () => intake.stop() },
+    { name: 'recurring', withinMs: 10_000, run: () => recurring?.stop() },
     { name: 'wheel', withinMs: 2_000, run: () => wheel.stop() },
     { name: 'upkeep', withinMs: 5_000, run: () => upkeep.stop() },
     { name: 'publisher', withinMs: 2_000, run: () => publisher?.stop() },
@@ -148,4 +152,18 @@ async function startPublisher(
   });
   await publisher.start();
   return publisher;
+}
+
+async function startRecurring(
+  config: SchedulerConfig,
+  { redis, names, gate }: Stores,
+  policies: FleetPolicy,
+  metrics: SchedulerMetrics,
+  logger: Logger,
+): Promise<RecurringWork | undefined> {
+  if (config.SCHEDULES_FILE === '') return undefined;
+  const path = config.SCHEDULES_FILE;
+  const recurring = new RecurringWork({ path, redis, names, gate, policies, metrics, logger });
+  await recurring.start();
+  return recurring;
 }

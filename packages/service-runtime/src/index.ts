@@ -12,3 +12,5 @@ export type { ShutdownOptions, ShutdownStep } from './ordered-shutdown.ts';
 export { isSecretName, redactText } from './redact-text.ts';
 export { inspectRedis } from './redis-requirements.ts';
 export type { RedisCommands, RedisReport, RedisRequirements } from './redis-requirements.ts';
+export { readBoundedLines } from './read-bounded-lines.ts';
+export type { InputLine } from './read-bounded-lines.ts';

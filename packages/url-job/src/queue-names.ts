@@ -14,6 +14,9 @@ export interface QueueNames {
   readonly dead: string;
   /** What ended as stopped, newest last, bounded: to browse and to replay from. */
   readonly stopped: string;
+  /** BullMQ queue of recurring work, under the same prefix, and what is known of its runs. */
+  readonly schedules: string;
+  readonly scheduleRuns: string;
 }
 
 export const DEPLOYMENT_GRAMMAR = /^[a-z0-9][a-z0-9-]{0,31}$/;
@@ -31,6 +34,8 @@ export function queueNames(deployment: string = DEFAULT_DEPLOYMENT): QueueNames 
     rejected: `${deployment}:rejected`,
     inboxGroup: 'schedulers',
     dead: `{${deployment}}:dead`,
+    schedules: 'schedules',
+    scheduleRuns: `{${deployment}}:schedule-runs`,
     stopped: `{${deployment}}:stopped`,
   };
 }

@@ -1,8 +1,8 @@
 import { fstatSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
+import { readBoundedLines } from '@holdoff/service-runtime';
 import type { UnitQuirk } from '@holdoff/throttle-core';
-import { readBoundedLines } from '../retry-after/read-bounded-lines.ts';
 import { answerQuestion, jsonAnswer, printedAnswer } from '../retry-after/wait-answer.ts';
 import {
   HEADER_RULE,

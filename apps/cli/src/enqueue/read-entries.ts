@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { readBoundedLines } from '@holdoff/service-runtime';
 import { type FieldFault, enterUrl, parseInboxEntry, showValue } from '@holdoff/url-job';
-import { readBoundedLines } from '../retry-after/read-bounded-lines.ts';
 
 /** What the command line says for every URL that does not say it itself; values as the inbox takes them. */
 export type EntryDefaults = Readonly<Partial<Record<string, string>>>;
