@@ -57,7 +57,7 @@ export async function runDemo({ options, view, signal, environment }: DemoInput)
     view.close();
     const stats = origin.stats();
     if (options.json) process.stdout.write(`${JSON.stringify({ ...summary, origin: stats.hosts })}\n`);
-    else process.stdout.write(`\n${printSummary(summary)}\n\n${originTable(stats.hosts)}\n`);
+    else process.stdout.write(`\n${printSummary(summary, false)}\n\n${originTable(stats.hosts)}\n`);
     return ended ? 0 : 130;
   } finally {
     await origin.stop();

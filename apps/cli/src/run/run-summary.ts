@@ -46,7 +46,8 @@ export function summarize(
   };
 }
 
-export function printSummary(summary: RunSummary): string {
+/** `kept` false: the results are thrown away with the run. */
+export function printSummary(summary: RunSummary, kept = true): string {
   const table = plainTable();
   const stopped = Object.entries(summary.stopped);
   const stops = stopped.reduce((sum, [, count]) => sum + count, 0);
@@ -63,6 +64,7 @@ export function printSummary(summary: RunSummary): string {
   table.push(['attempts', String(summary.attempts), '']);
   table.push(['requests', String(summary.requests), `${summary.throttled} answered 429`]);
   table.push(['time', `${summary.seconds} s`, '']);
+  if (!kept) return table.toString();
   return `${table.toString()}\n${pc.dim('results')}  ${summary.results}/results.jsonl`;
 }
 
