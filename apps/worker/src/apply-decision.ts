@@ -8,27 +8,26 @@ export type Disposition =
   | { readonly kind: 'complete'; readonly end: JobEnd }
   /** The job waits in the queue until `untilMs`, or until it is called. `data`: what it goes on with; null: as it is. */
   | { readonly kind: 'delay'; readonly untilMs: number; readonly data: UrlJob | null }
-  /** Another delivery of this job is current: touch nothing. */
+  /** The gate takes another delivery of this job for the current one: nothing is sent or written for it here. */
   | { readonly kind: 'abandon' };
 
-/** Thrown for an abandoned delivery; the queue refuses the failure, since the lock belongs to another worker. */
-class StaleDelivery extends Error {
-  readonly code = 'STALE_DELIVERY';
-
-  constructor(job: string) {
-    super(`another delivery of ${job} is current`);
-    this.name = 'StaleDelivery';
-  }
-}
+/** How long an abandoned job stays away, if it is ours to put back at all. */
+const ABANDONED_MS = 1_000;
 
 /**
  * The only place that speaks BullMQ's control-flow errors. `moveToDelayed` must come first and nothing may
  * follow `DelayedError`: without the move the job stays active until the stall check finds it.
+ *
+ * An abandoned job is put back like any other. The queue refuses that while the lock belongs to another worker, and
+ * then refuses the failure that it makes of the refusal. If the lock is ours all the same (the job was removed from
+ * the queue and entered again, so that the queue counts its deliveries from one), a failure would end the job;
+ * put back, it comes again with a higher number until the gate takes it for the current one.
  */
 export async function applyDisposition(
   job: Job,
   token: string | undefined,
   disposition: Disposition,
+  wallMs: () => number,
 ): Promise<{ readonly end: JobEnd }> {
   switch (disposition.kind) {
     case 'complete':
@@ -38,6 +37,7 @@ export async function applyDisposition(
       await job.moveToDelayed(Math.ceil(disposition.untilMs), token);
       throw new DelayedError();
     case 'abandon':
-      throw new StaleDelivery(job.id ?? '');
+      await job.moveToDelayed(Math.ceil(wallMs()) + ABANDONED_MS, token);
+      throw new DelayedError();
   }
 }

@@ -36,7 +36,7 @@ export function createProcessor(
     };
     options.inFlight.inc();
     try {
-      return await applyDisposition(job, token, await decide(delivery, options));
+      return await applyDisposition(job, token, await decide(delivery, options), options.wallMs);
     } finally {
       options.inFlight.dec();
     }
