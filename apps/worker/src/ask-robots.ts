@@ -91,8 +91,9 @@ async function fetchRobots(
       exit,
     };
     const exchange = await fetchPage(robotsRequest(ask, request));
+    const answered = answerOf(attempt, target, answer, exchange);
     if (exit !== null) await proxyPauses.record(exit, exchange);
-    await leaveHost(attempt, answerOf(attempt, target, answer, exchange));
+    await leaveHost(attempt, answered);
     ask = await robots.learn(ask, exchange);
   }
   return null;

@@ -45,7 +45,7 @@ interface StepInput {
   readonly receivedAtMs: number;
 }
 
-/** Reads one exchange on the gate's clock and decides. */
+/** Reads one exchange on the gate's clock and decides. Called at once when the exchange is over: it takes the time then. */
 export function answerOf(
   attempt: Attempt,
   target: Target,

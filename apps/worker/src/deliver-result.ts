@@ -2,7 +2,7 @@ import type { StopReason } from '@holdoff/throttle-core';
 
 /** What is handed over for every URL that ended, exactly as the sinks write it, the body apart. */
 export interface EndedUrl {
-  /** Job id and attempt: delivery is at least once, and this key drops the duplicates. */
+  /** Job id and attempt, 0 for an end without one: delivery is at least once, and this key drops the duplicates. */
   readonly key: string;
   readonly job: string;
   readonly batch: string;

@@ -12,7 +12,7 @@ import type { Disposition } from './apply-decision.ts';
 import type { Attempt } from './attempt.ts';
 import { type Answered, evidenceOf } from './decide-step.ts';
 import { DeliveryFault, type DeliveredPage, type EndedUrl, NO_PAGE } from './deliver-result.ts';
-import { repeatGateCall, SETTLEMENT_REPEATS } from './repeat-gate-call.ts';
+import { repeatGateCall, settlementRepeats } from './repeat-gate-call.ts';
 import type { HopPosition } from './redirect/next-hop.ts';
 import { safeUrl } from './safe-url.ts';
 
@@ -63,8 +63,11 @@ export async function endUnsent(
 ): Promise<Disposition> {
   const { gate, call, events } = attempt.parts;
   const end: JobEnd = { kind: 'stopped', reason };
+  const [nowMs, known] = await Promise.all([gate.now(), gate.inspectJob(attempt.delivery.job)]);
   const ended: EndedUrl = {
     ...identityOf(attempt, 0),
+    // Earlier attempts count, also where this delivery made none.
+    attempts: known?.facts.attempts ?? 0,
     finalUrl: url,
     outcome: 'stopped',
     useful: false,
@@ -75,7 +78,7 @@ export async function endUnsent(
     bodyBytes: 0,
     bodyState: 'none',
     data: null,
-    endedAt: new Date(await gate.now()).toISOString(),
+    endedAt: new Date(nowMs).toISOString(),
   };
   if (await handOver(attempt, ended, NO_PAGE)) return pauseFor(attempt, LOCAL_FAULT_PAUSE_MS);
   const reply = await gate.finish({
@@ -155,7 +158,7 @@ async function settle(attempt: Attempt, answered: Answered, jobEffect: JobEffect
   // Not with the delivery's signal: what was sent is settled, whatever ended the attempt.
   const reply = await repeatGateCall(
     () => gate.settle(request),
-    SETTLEMENT_REPEATS,
+    settlementRepeats(step.plan.hostEffect.cooldownUntilMs - admitted.admittedAtMs - exchange.durationMs),
     (ms) => sleep(ms, NEVER),
   );
   call(reply.call);
@@ -183,7 +186,8 @@ async function settle(attempt: Attempt, answered: Answered, jobEffect: JobEffect
 }
 
 function whereNext(attempt: Attempt, answered: Answered, reply: SettleReply): Disposition {
-  if (reply.kind === 'late' && attempt.delivery.signal.aborted) return { kind: 'abandon' };
+  // Late without an instant: the result ended the job, or another delivery has it. Its data is not ours to write.
+  if (reply.kind === 'late' && reply.job === null) return { kind: 'abandon' };
   const data = goesOnWith(attempt.job, answered);
   return { kind: 'delay', untilMs: reply.job?.dueMs ?? reply.nowMs, data };
 }

@@ -24,7 +24,7 @@ export async function handleUrlJob(delivery: Delivery, parts: WorkerParts): Prom
   if (read.kind === 'invalid') return parts.refusePayload(delivery, read.fault);
 
   const attempt = new Attempt(read.value, delivery, parts);
-  const startedAtMs = parts.monotonicMs();
+  let firstAskedAtMs: number | null = null;
   let target = firstTarget(read.value, parts);
   const own = parts.headersOf(read.value);
   if (own === undefined)
@@ -48,28 +48,31 @@ export async function handleUrlJob(delivery: Delivery, parts: WorkerParts): Prom
         'the policy names a proxy pool that the workers do not have',
       );
     const pausedForMs = exit === null ? 0 : await parts.proxyPauses.pausedForMs(exit);
-    if (pausedForMs > 0) return waitForProxy(attempt, target, pausedForMs);
+    if (pausedForMs > 0) return waitUnasked(attempt, target, (await parts.gate.now()) + pausedForMs);
 
     const robots = await askRobots(attempt, target, exit);
     if (robots.kind !== 'allowed') return notAllowed(attempt, target, robots);
     target = robots.target;
+    // What would be cut at once must not be charged as an attempt.
+    if (delivery.signal.aborted) return putBack(attempt, target);
 
     const answer = await askGate(attempt, target, target.purpose);
     if (answer.kind !== 'admitted') return notAdmitted(attempt, target, answer);
 
+    firstAskedAtMs ??= answer.askedAtMonotonicMs;
     const exchange = await parts.fetchPage({
       url: target.url,
       method: read.value.method,
       headers: await headersFor(attempt, own, target, answer),
       body: target.scope.policy.body,
-      budgetMs: budgetLeft(target, startedAtMs, answer.askedAtMonotonicMs, parts),
+      budgetMs: budgetLeft(target, firstAskedAtMs, answer.askedAtMonotonicMs, parts),
       signal: delivery.signal,
       exit,
     });
-    if (exit !== null) await parts.proxyPauses.record(exit, exchange);
     const answered = answerOf(attempt, target, answer, exchange);
+    if (exit !== null) await parts.proxyPauses.record(exit, exchange);
     if (answered.step.kind === 'conclude')
-      return endAttempt(attempt, await readPage(attempt, answered, startedAtMs));
+      return endAttempt(attempt, await readPage(attempt, answered, firstAskedAtMs));
 
     await leaveHost(attempt, answered);
     target = hopTarget(answered.step.next, parts);
@@ -101,13 +104,14 @@ function hopTarget(next: HopPosition, parts: WorkerParts): Target {
 }
 
 /**
- * One budget for all hops of the attempt. A worker that was frozen between the question and here must not send:
- * its lease may be somebody else's by now.
+ * One budget for all hops of the attempt, ms, counted from the question that began it: what robots.txt took before is
+ * no part of it. A worker that was frozen between the question and here must not send: its lease may be somebody
+ * else's by now.
  */
-function budgetLeft(target: Target, startedAtMs: number, askedAtMs: number, parts: WorkerParts): number {
+function budgetLeft(target: Target, firstAskedAtMs: number, askedAtMs: number, parts: WorkerParts): number {
   const nowMs = parts.monotonicMs();
   if (nowMs - askedAtMs > target.scope.rules.leaseMarginMs) return 0;
-  return Math.max(0, target.scope.policy.deadline.attemptMs - (nowMs - startedAtMs));
+  return Math.max(0, target.scope.policy.deadline.attemptMs - (nowMs - firstAskedAtMs));
 }
 
 /** What the queue job must carry to go on where it is; null: what it has. */
@@ -115,9 +119,25 @@ function parkedAt({ job }: Attempt, target: Target): UrlJob | null {
   return target.purpose === 'hop' && job.hop?.url !== target.url ? withHop(job, target, false) : null;
 }
 
-/** The proxy is the one that must recover: nothing is asked of the host, and no attempt is spent. */
-async function waitForProxy(attempt: Attempt, target: Target, pausedForMs: number): Promise<Disposition> {
-  const untilMs = (await attempt.parts.gate.now()) + pausedForMs;
+async function putBack(attempt: Attempt, target: Target): Promise<Disposition> {
+  return { kind: 'delay', untilMs: await attempt.parts.gate.now(), data: parkedAt(attempt, target) };
+}
+
+/**
+ * A wait that the gate is not asked about: for a proxy, or for another worker's robots.txt. It spends no attempt. The
+ * gate ends jobs at their deadline as they ask, so one that never comes to ask is ended here, by the same rule.
+ */
+async function waitUnasked(attempt: Attempt, target: Target, untilMs: number): Promise<Disposition> {
+  const known = await attempt.parts.gate.inspectJob(attempt.delivery.job);
+  const deadlineMs = known?.facts.deadlineMs ?? attempt.job.deadlineMs ?? 0;
+  const { attemptMs, headroomMs } = target.scope.rules;
+  if (deadlineMs > 0 && untilMs + attemptMs + headroomMs >= deadlineMs)
+    return endUnsent(
+      attempt,
+      target.url,
+      'deadline',
+      'its proxy or robots.txt keeps it waiting past its deadline',
+    );
   return { kind: 'delay', untilMs, data: parkedAt(attempt, target) };
 }
 
@@ -133,7 +153,7 @@ function notAllowed(
     case 'not_admitted':
       return notAdmitted(attempt, target, robots.answer);
     case 'over':
-      return { kind: 'delay', untilMs: robots.untilMs, data: parkedAt(attempt, target) };
+      return waitUnasked(attempt, target, robots.untilMs);
   }
 }
 

@@ -219,7 +219,10 @@ export interface SettleRequest {
 }
 
 export interface SettleReply {
-  /** late: the lease was gone or the generation older; only a cooldown may have been extended. */
+  /**
+   * late: the lease was gone, and the host learned nothing but a longer cooldown. The job's own effect still applied if
+   * its delivery and lease were the job's last; `job` says so, except for a job that it ended.
+   */
   readonly kind: 'settled' | 'late';
   /** Queue jobs to promote now. */
   readonly call: readonly JobId[];
