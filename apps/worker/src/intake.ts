@@ -49,7 +49,13 @@ export class Intake {
     const wanted = this.#causes.size > 0;
     if (wanted === this.#paused) return;
     this.#paused = wanted;
-    if (wanted) await this.#worker.pause(true);
-    else await this.#worker.resume();
+    try {
+      if (wanted) await this.#worker.pause(true);
+      else await this.#worker.resume();
+    } catch (error) {
+      // The next change tries again; one that failed must not keep later ones from being made.
+      this.#paused = !wanted;
+      this.#logger.error('the intake could not be changed', { wanted: wanted ? 'pause' : 'resume', error });
+    }
   }
 }

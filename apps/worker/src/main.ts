@@ -7,5 +7,6 @@ try {
 } catch (error) {
   // The logger may not exist yet: one line that says what is wrong, and an exit code that is not zero.
   process.stderr.write(`holdoff worker: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
+  // Connections that were opened before the fault would keep the process alive, doing nothing.
+  process.exit(1);
 }
