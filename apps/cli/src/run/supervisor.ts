@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 
 export interface ServiceSpec {
   readonly name: string;
@@ -26,31 +26,45 @@ interface Running {
   readonly spec: ServiceSpec;
   readonly log: WriteStream;
   child: ChildProcess;
+  /** How it ended, for people. */
+  ended: Promise<string>;
   restarts: number;
 }
 
-/** Runs the scheduler and the workers of a one-machine run as child processes, and brings back those that die. */
+/**
+ * Runs the scheduler and the workers of a one-machine run as child processes, and brings back those that die. They
+ * are in process groups of their own, so if this process exits without `stop` (a second Ctrl-C), it kills them.
+ */
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #services: Running[] = [];
+  readonly #onExit = (): void => {
+    for (const { child } of this.#services) child.kill('SIGKILL');
+  };
   #stopping = false;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
+    process.on('exit', this.#onExit);
   }
 
   start(spec: ServiceSpec): void {
     const log = createWriteStream(spec.logFile, { flags: 'a' });
-    const service: Running = { spec, log, child: this.#launch(spec, log), restarts: 0 };
+    const child = this.#launch(spec, log);
+    const service: Running = { spec, log, child, ended: endOf(child), restarts: 0 };
+    // A log that cannot be written (disk full, folder gone) is no reason to end a run. What it would have taken is
+    // read on, or a service would block once the pipe is full.
+    log.on('error', () => discardOutput(service.child));
     this.#services.push(service);
-    this.#watch(service);
+    void this.#watch(service);
   }
 
-  /** SIGTERM to all, in the order given: those started last end first. */
+  /** SIGTERM to all at once; resolves when all have ended. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await Promise.all(this.#services.map((service) => this.#end(service)));
     for (const service of this.#services) service.log.end();
+    process.off('exit', this.#onExit);
   }
 
   #launch(spec: ServiceSpec, log: WriteStream): ChildProcess {
@@ -60,36 +74,46 @@ export class Supervisor {
       // Own process group: Ctrl-C reaches the CLI alone, which stops the services in order.
       detached: true,
     });
-    child.stdout?.pipe(log, { end: false });
-    child.stderr?.pipe(log, { end: false });
+    if (log.destroyed) discardOutput(child);
+    else for (const output of [child.stdout, child.stderr]) output?.pipe(log, { end: false });
     return child;
   }
 
-  #watch(service: Running): void {
-    service.child.once('exit', (code, signal) => {
+  async #watch(service: Running): Promise<void> {
+    for (;;) {
+      const exit = await service.ended;
       if (this.#stopping) return;
-      const exit = signal ?? `exit ${code}`;
       if (service.restarts >= this.#options.restartsMax) {
         this.#options.onGiveUp(service.spec.name, exit);
         return;
       }
       service.restarts += 1;
       this.#options.onRestart(service.spec.name, exit);
-      setTimeout(() => {
-        if (this.#stopping) return;
-        service.child = this.#launch(service.spec, service.log);
-        this.#watch(service);
-      }, this.#options.restartDelayMs);
-    });
+      await delay(this.#options.restartDelayMs);
+      if (this.#stopping) return;
+      service.child = this.#launch(service.spec, service.log);
+      service.ended = endOf(service.child);
+    }
   }
 
-  async #end(service: Running): Promise<void> {
-    const { child } = service;
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, 'exit');
+  async #end({ child, ended }: Running): Promise<void> {
     child.kill('SIGTERM');
     const timer = setTimeout(() => child.kill('SIGKILL'), this.#options.stopWithinMs);
     await ended;
     clearTimeout(timer);
   }
+}
+
+function discardOutput({ stdout, stderr }: ChildProcess): void {
+  for (const output of [stdout, stderr]) output?.resume();
+}
+
+/** A process that could not be started (no memory, too many processes) says `error` and never `exit`. */
+function endOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve(signal ?? `exit ${code}`));
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      if (child.pid === undefined) resolve(`not started: ${error.code ?? error.message}`);
+    });
+  });
 }
