@@ -80,16 +80,24 @@ async function run(names: readonly string[], flags: RunFlags): Promise<number> {
   const interrupted = new AbortController();
   const onSignal = (): void =>
     interrupted.signal.aborted ? process.exit(EXIT_INTERRUPTED) : interrupted.abort();
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
-  const view = viewFor(flags.json);
+  let view: ProgressView = silentView;
+  // Until something runs that must be ended in order, Ctrl-C simply ends the command, also while it reads its input.
+  const begin = (): void => {
+    process.on('SIGINT', onSignal);
+    process.on('SIGTERM', onSignal);
+    view = viewFor(flags.json);
+  };
   try {
     const options = await optionsOf(flags);
-    if (names.length === 0) return await runDemo({ options, view, signal: interrupted.signal, environment });
+    if (names.length === 0) {
+      begin();
+      return await runDemo({ options, view, signal: interrupted.signal, environment });
+    }
     const policy = options.policy?.file ?? balanced();
     const requests = await readRequests(names, process.stdin, policy, Date.now());
     for (const line of refusedLines(requests.refused)) process.stderr.write(`${line}\n`);
     if (requests.urls.length === 0) throw new RunFault('there is no URL to fetch');
+    begin();
     const { summary, ended } = await runUrls({
       options,
       requests,

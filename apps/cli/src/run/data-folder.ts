@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, unlink, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, realpath, unlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Redis } from 'ioredis';
 import { type LocalRedis, startLocalRedis } from '@holdoff/service-runtime';
@@ -21,12 +21,13 @@ export interface DataFolder {
 }
 
 export async function openDataFolder(folder: string, searchPath: string): Promise<DataFolder> {
-  const path = resolve(folder);
+  await mkdir(join(folder, 'logs'), { recursive: true });
+  // Redis names its folder without symbolic links, and is compared with ours by that name.
+  const path = await realpath(folder);
   const lock = join(path, 'lock');
   const store = join(path, 'redis');
   const portFile = join(path, 'redis.port');
   const logs = join(path, 'logs');
-  await mkdir(logs, { recursive: true });
   await takeLock(lock, path);
   return {
     path,

@@ -79,20 +79,30 @@ async function runWith(input: RunInput, folder: DataFolder, store: RunStore, red
   });
   const startedAt = performance.now();
   try {
-    await fillInbox(store.redis, queueNames(options.deployment), begun.batch, requests.urls, () => undefined);
-    const progress = await patiently(signal, failed.signal, () =>
+    const names = queueNames(options.deployment);
+    const lastEntry = await fillInbox(store.redis, names, begun.batch, requests.urls, () => undefined);
+    const patience = new Patience(() => signal.aborted || failed.signal.aborted);
+    const progress = await patience.through(() =>
       watchBatch({
         gate: store.gate,
         batch: begun.batch as BatchId,
         total: requests.urls.length,
-        // Without a handler nothing can be added, and a shared inbox need not be waited for.
-        inboxLength: async () =>
-          options.handler === null ? 0 : store.redis.xlen(queueNames(options.deployment).inbox),
+        inboxLength: async () => {
+          // A handler adds entries of its own; they may stand anywhere behind ours.
+          if (options.handler !== null) return store.redis.xlen(names.inbox);
+          // A batch of ours has nothing to come beyond its total. One that the user named may have ended URLs of
+          // earlier lists: its figures mean nothing for this list until the entries of this list were taken.
+          if (options.batch === null || lastEntry === null) return 0;
+          return (await store.redis.xrange(names.inbox, '-', lastEntry, 'COUNT', 1)).length;
+        },
         hosts: requests.hosts,
         hostsShown: HOSTS_SHOWN,
         everyMs: LOOK_EVERY_MS,
         sleep: (ms) => delay(ms, undefined, { signal }).catch(() => undefined),
-        show: (seen) => view.show(seen),
+        show: (seen) => {
+          patience.answered();
+          view.show(seen);
+        },
         stopped: () => signal.aborted || failed.signal.aborted,
       }),
     );
@@ -117,28 +127,34 @@ async function runWith(input: RunInput, folder: DataFolder, store: RunStore, red
 const AWAY_MS_MAX = 60_000;
 
 /** A store that is away for a moment is an event of the fleet, not the end of the run. */
-async function patiently<Result>(
-  signal: AbortSignal,
-  failed: AbortSignal,
-  watch: () => Promise<Result>,
-): Promise<Result> {
-  let awaySince: number | undefined;
-  for (;;) {
-    const askedAt = performance.now();
-    try {
-      return await watch();
-    } catch (error) {
-      if (!(error instanceof GateUnavailable)) throw error;
-      // It answered for a while in between: that was another outage.
-      if (performance.now() - askedAt > AWAY_MS_MAX / 10) awaySince = undefined;
-      awaySince ??= askedAt;
-      if (performance.now() - awaySince > AWAY_MS_MAX || signal.aborted || failed.aborted) {
-        throw new RunFault(
-          'Redis went away and did not come back within a minute; the same command goes on later',
-          error,
-        );
+class Patience {
+  readonly #enough: () => boolean;
+  #answeredAtMs = performance.now();
+
+  constructor(enough: () => boolean) {
+    this.#enough = enough;
+  }
+
+  answered(): void {
+    this.#answeredAtMs = performance.now();
+  }
+
+  /** @throws RunFault when the store has not answered for a minute, or the user has had enough of its absence */
+  async through<Result>(watch: () => Promise<Result>): Promise<Result> {
+    for (;;) {
+      try {
+        return await watch();
+      } catch (error) {
+        if (!(error instanceof GateUnavailable)) throw error;
+        if (this.#enough())
+          throw new RunFault('stopped while Redis was away; the same command goes on later', error);
+        if (performance.now() - this.#answeredAtMs > AWAY_MS_MAX)
+          throw new RunFault(
+            'Redis went away and did not come back within a minute; the same command goes on later',
+            error,
+          );
+        await delay(LOOK_EVERY_MS);
       }
-      await delay(LOOK_EVERY_MS);
     }
   }
 }
