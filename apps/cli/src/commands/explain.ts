@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import type { BatchId, Gate, JobId, JobSnapshot } from '@holdoff/throttle-core';
-import { canonicalUrl, isUrlJobId, urlJobId } from '@holdoff/url-job';
+import { canonicalUrl, isBatchName, isUrlJobId, urlJobId } from '@holdoff/url-job';
 import { describeBatch, reportOf } from '../operator/describe-batch.ts';
 import { describeHost } from '../operator/describe-host.ts';
 import { explainJob } from '../operator/explain-job.ts';
@@ -16,6 +16,8 @@ import {
   OperatorFault,
   withFleet,
 } from '../operator/operator-command.ts';
+
+const METHODS = ['GET', 'HEAD'] as const;
 
 interface Flags extends OperatorFlags {
   readonly batch?: string;
@@ -45,7 +47,7 @@ export function explainCommand(): Command {
 async function explainName(gate: Gate, name: string): Promise<{ json: unknown; text: string }> {
   const host = await gate.inspectHost(hostKeyOf(name));
   if (host !== undefined) return { json: { kind: 'host', ...host }, text: describeHost(host) };
-  const batch = await gate.inspectBatch(batchIdOf(name));
+  const batch = isBatchName(name) ? await gate.inspectBatch(batchIdOf(name)) : undefined;
   if (batch !== undefined) return { json: { kind: 'batch', ...reportOf(batch) }, text: describeBatch(batch) };
   throw new OperatorFault(`the fleet knows no host and no batch ${JSON.stringify(name)}`);
 }
@@ -62,10 +64,11 @@ async function explainUrl(
     batchName === undefined ? await gate.listBatches() : [batchIdOf(batchName)];
   const told = [];
   for (const batch of batches) {
-    const job = await gate.inspectJob(
-      urlJobId({ url: url.value.url, batch, method: 'GET' }) as string as JobId,
-    );
-    if (job !== undefined) told.push(await tell(gate, job, url.value.url));
+    for (const method of METHODS) {
+      const id = urlJobId({ url: url.value.url, batch, method }) as string as JobId;
+      const job = await gate.inspectJob(id);
+      if (job !== undefined) told.push(await tell(gate, job, `${method} ${url.value.url}`));
+    }
   }
   if (told.length === 0) throw new OperatorFault(`no batch has the URL ${url.value.url}`);
   if (told.length === 1 && told[0] !== undefined) return told[0];

@@ -96,11 +96,11 @@ function overrideOf(flags: PaceFlags): PaceOverride {
   if (flags.reset === true) return { kind: 'reset' };
   if (flags.off === true) return { kind: 'off' };
   if (flags.none === true) return { kind: 'none' };
-  return {
-    kind: 'bounds',
-    floorIntervalMs: flags.floor === undefined ? null : intervalOf('--floor', flags.floor),
-    ceilingIntervalMs: flags.ceiling === undefined ? null : intervalOf('--ceiling', flags.ceiling),
-  };
+  const floorIntervalMs = flags.floor === undefined ? null : intervalOf('--floor', flags.floor);
+  const ceilingIntervalMs = flags.ceiling === undefined ? null : intervalOf('--ceiling', flags.ceiling);
+  if (floorIntervalMs !== null && ceilingIntervalMs !== null && floorIntervalMs < ceilingIntervalMs)
+    throw new OperatorFault('--floor must not be faster than --ceiling');
+  return { kind: 'bounds', floorIntervalMs, ceilingIntervalMs };
 }
 
 function intervalOf(name: string, text: string): number {
@@ -125,9 +125,13 @@ async function reopen(
   const { host, call } = await open();
   if (call.length === 0) return host;
   const redis = new Redis(flags.redis, { maxRetriesPerRequest: 1 });
+  redis.on('error', () => undefined);
   const queue = openUrlQueue(redis, queueNames(flags.deployment));
+  queue.on('error', () => undefined);
   try {
     await promoteCalled(queue, call);
+  } catch {
+    // The host is open already, and the fleet calls again within seconds what did not show up.
   } finally {
     await queue.close();
     redis.disconnect();

@@ -1,4 +1,4 @@
-import type { BatchSnapshot, HostSnapshot, JobSnapshot, WaitCause } from '@holdoff/throttle-core';
+import type { BatchSnapshot, HostSnapshot, JobSnapshot, StopReason, WaitCause } from '@holdoff/throttle-core';
 
 /** Why a job is where it is: the answer to "why does it wait, until when, who decided, on what evidence, what next". */
 export interface JobExplanation {
@@ -12,6 +12,17 @@ export interface JobExplanation {
   readonly next: string;
 }
 
+/** Stop reasons that somebody else than the policy decides. */
+const DECIDED_BY: Readonly<Partial<Record<StopReason, JobExplanation['decidedBy']>>> = {
+  permanent: 'server',
+  blocked: 'server',
+  robots: 'server',
+  cancelled: 'owner',
+  not_approved: 'owner',
+  invalid_url: 'job',
+  poison: 'job',
+};
+
 /** Pure: live state in, sentences out. */
 export function explainJob(
   job: JobSnapshot,
@@ -20,14 +31,16 @@ export function explainJob(
 ): JobExplanation {
   const evidence = job.trail[0] === undefined ? null : `${job.trail[0].event}: ${job.trail[0].detail}`;
   if (job.ended !== null) {
-    const done = job.ended.kind === 'done';
+    const ended = { untilMs: null, evidence };
+    if (job.ended.kind === 'done')
+      return { ...ended, state: 'done', why: 'the page was delivered', decidedBy: 'server', next: 'nothing' };
+    const { reason } = job.ended;
     return {
-      state: done ? 'done' : 'stopped',
-      why: job.ended.kind === 'done' ? 'the page was delivered' : `it ended with reason ${job.ended.reason}`,
-      untilMs: null,
-      decidedBy: 'policy',
-      evidence,
-      next: done ? 'nothing' : `nothing by itself; holdoff replay --batch ${job.batch} enters it again`,
+      ...ended,
+      state: 'stopped',
+      why: `it ended with reason ${reason}`,
+      decidedBy: DECIDED_BY[reason] ?? 'policy',
+      next: `nothing by itself; holdoff replay --batch ${job.batch} --reason ${reason} enters it again`,
     };
   }
   if (batch?.cancelled === true) {
@@ -119,7 +132,7 @@ function explainQueueing(
       );
     case 'slots':
       return wait(
-        `all ${host?.leases.length ?? ''} slots of the host are taken${inLine}`,
+        `all slots of the host are taken${inLine}`,
         null,
         'policy',
         evidence,
