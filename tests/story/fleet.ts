@@ -31,6 +31,8 @@ export interface FleetOptions {
   readonly workers?: number;
   readonly schedulers?: number;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Keeps what the processes log, for `logged`, in place of showing it. */
+  readonly keepLogs?: boolean;
 }
 
 /** A real fleet on this machine: Redis, an origin, scheduler and worker processes, judged from outside. */
@@ -50,10 +52,23 @@ export interface Fleet {
   until<T>(what: string, look: () => Promise<T | undefined>, withinMs?: number): Promise<T>;
   results(batch: string): Promise<readonly ResultLine[]>;
   startWorker(environment?: Readonly<Record<string, string>>): ChildProcess;
+  /** Starts a worker under this name and waits until it listens to the queue. */
+  workerNamed(
+    name: string,
+    environment?: Readonly<Record<string, string>>,
+    /** Takes the process at once, whatever comes of it. */
+    started?: ChildProcess[],
+  ): Promise<ChildProcess>;
+  /** Ends a process as a deploy would; one that is frozen is killed. */
+  end(child: ChildProcess): Promise<void>;
+  /** Everything that the processes have logged, with `keepLogs`. */
+  logged(): string;
   stop(): Promise<void>;
 }
 
 const LOOK_EVERY_MS = 25;
+/** Many processes that start at once on a busy machine take their time. */
+const READY_WITHIN_MS = 150_000;
 
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const folder = await mkdtemp(join(tmpdir(), 'holdoff-story-'));
@@ -78,12 +93,15 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     throw new Error(`bad story policy: ${JSON.stringify(published.problems)}`);
 
   const children: ChildProcess[] = [];
+  const kept: Buffer[] = [];
   const shared = { REDIS_URL: redis.url, METRICS_PORT: '0', LOG_LEVEL: process.env['STORY_LOG'] ?? 'error' };
   const start = (app: string, environment: Readonly<Record<string, string>>): ChildProcess => {
     const child = spawn(process.execPath, ['--enable-source-maps', `apps/${app}/dist/main.js`], {
       env: { ...process.env, ...shared, ...options.environment, ...environment },
-      stdio: ['ignore', 'inherit', 'inherit'],
+      stdio: options.keepLogs === true ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'],
     });
+    child.stdout?.on('data', (text: Buffer) => kept.push(text));
+    child.stderr?.on('data', (text: Buffer) => kept.push(text));
     children.push(child);
     return child;
   };
@@ -115,7 +133,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       const connected = String(await client.client('LIST')).match(/ name=\S*:w:/g)?.length ?? 0;
       return connected >= workers.length ? true : undefined;
     },
-    60_000,
+    READY_WITHIN_MS,
   );
 
   return {
@@ -154,6 +172,21 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
         .filter((line) => line.batch === batch);
     },
     startWorker,
+    async workerNamed(name, environment = {}, started = []) {
+      const child = startWorker({ ...environment, WORKER_ID: name });
+      started.push(child);
+      await until(
+        `${name} listens to the queue`,
+        async () =>
+          child.signalCode !== null || String(await client.client('LIST')).includes(`:w:${name} `)
+            ? true
+            : undefined,
+        READY_WITHIN_MS,
+      );
+      return child;
+    },
+    end,
+    logged: () => Buffer.concat(kept).toString(),
     async stop() {
       await Promise.all(children.map(end));
       client.disconnect();

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { z } from 'zod';
+import { FAIL_POINTS, FAIL_SIGNALS } from './fail-point.ts';
 
 /** Settings of one worker process, read once. Each field: meaning, unit, default. */
 export const workerConfigSchema = z.object({
@@ -177,6 +178,13 @@ export const workerConfigSchema = z.object({
     .describe(
       'Stopped jobs kept in Redis for holdoff stopped and holdoff replay, the newest; about half a kilobyte each',
     ),
+  CRASH_AT: z
+    .enum(['off', ...FAIL_POINTS])
+    .default('off')
+    .describe(
+      'For tests only: where this process sends itself CRASH_SIGNAL, the first time that it comes there',
+    ),
+  CRASH_SIGNAL: z.enum(FAIL_SIGNALS).default('SIGKILL').describe('For tests only: what CRASH_AT sends'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')

@@ -29,6 +29,8 @@ export async function endAttempt(attempt: Attempt, answered: Answered): Promise<
   const { jobEffect } = answered.step.plan;
   const end = endOf(jobEffect);
   if (end !== null) {
+    // Another worker may have the job by now, and its result is the one that counts.
+    if (outlivedItsLease(attempt, answered)) return giveBack(attempt, answered);
     const fault = await handOver(
       attempt,
       resultOf(attempt, answered, end),
@@ -129,6 +131,11 @@ async function handOver(
     parts.events.deliveryFault(error);
     return true;
   }
+}
+
+/** This process was frozen: its lease, counted from the question, the earliest instant at which it can have begun, is over. */
+function outlivedItsLease({ parts }: Attempt, { admitted }: Answered): boolean {
+  return parts.monotonicMs() - admitted.askedAtMonotonicMs >= admitted.leaseMs;
 }
 
 async function giveBack(attempt: Attempt, answered: Answered): Promise<Disposition> {

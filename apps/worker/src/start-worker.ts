@@ -18,6 +18,7 @@ import { createFetchPage, type PageFetcher } from './create-fetch-page.ts';
 import { probeSinks, type Sink } from './deliver-result.ts';
 import { DeliveryProbe } from './delivery-probe.ts';
 import { drainSteps } from './drain.ts';
+import { failAtOf } from './fail-point.ts';
 import { createHandler } from './handler/create-handler.ts';
 import type { HandlerPool } from './handler/handler-pool.ts';
 import { readHeaderSets } from './header-sets.ts';
@@ -112,13 +113,14 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
 
 function settingsOf(
   config: WorkerConfig,
-): Pick<PartsInput, 'workerId' | 'deployment' | 'followMax' | 'stoppedKept' | 'traceHeaders'> {
+): Pick<PartsInput, 'workerId' | 'deployment' | 'followMax' | 'stoppedKept' | 'traceHeaders' | 'failAt'> {
   return {
     workerId: config.WORKER_ID,
     deployment: config.HOLDOFF_DEPLOYMENT,
     followMax: config.FOLLOW_MAX,
     stoppedKept: config.STOPPED_KEPT,
     traceHeaders: config.TRACE_HEADERS === 'on',
+    failAt: failAtOf(config),
   };
 }
 

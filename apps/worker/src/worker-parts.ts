@@ -5,6 +5,7 @@ import type { AttemptEvents, WorkerParts } from './attempt.ts';
 import type { PageFetcher } from './create-fetch-page.ts';
 import { deliverResult, type Sink } from './deliver-result.ts';
 import { checkUrl } from './guard/check-url.ts';
+import { type FailAt, withFailPoint } from './fail-point.ts';
 import { enterFollowUps } from './handler/enter-follow-ups.ts';
 import type { HandlerPool } from './handler/handler-pool.ts';
 import type { HeaderSet } from './header-sets.ts';
@@ -39,10 +40,17 @@ export interface PartsInput {
   readonly stoppedKept: number;
   /** Sends job id, attempt and admission instant along, for origins that check us in tests. */
   readonly traceHeaders: boolean;
+  /** null outside tests. */
+  readonly failAt: FailAt | null;
 }
 
 /** Puts together what a delivery needs. */
 export function createWorkerParts(input: PartsInput): WorkerParts {
+  const parts = joinParts(input);
+  return input.failAt === null ? parts : withFailPoint(parts, input.failAt);
+}
+
+function joinParts(input: PartsInput): WorkerParts {
   const keys = workerKeys(input.deployment, input.resultsId);
   const pauses = new ProxyPauses(input.stores.queueRedis, keys, () => performance.now());
   const validators = new ValidatorStore(input.stores.queueRedis, keys);

@@ -1,3 +1,4 @@
+export { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
 export { GateFixture, OPEN_BATCH, PLAIN_RULES } from './gate-fixture.ts';
 export { ManualClock } from './manual-clock.ts';
 export {
