@@ -8,7 +8,7 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    testTimeout: 20_000,
+    testTimeout: 90_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
     projects: [

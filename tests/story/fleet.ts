@@ -117,7 +117,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   for (let n = 0; n < (options.schedulers ?? 1); n += 1) start('scheduler', {});
   const workers = Array.from({ length: options.workers ?? 1 }, () => startWorker());
 
-  async function until<T>(what: string, look: () => Promise<T | undefined>, withinMs = 30_000): Promise<T> {
+  async function until<T>(what: string, look: () => Promise<T | undefined>, withinMs = 60_000): Promise<T> {
     const giveUpAt = performance.now() + withinMs;
     for (;;) {
       const seen = await look();

@@ -6,6 +6,7 @@ import type { RedisWatch } from './redis-watch.ts';
 import { Repeat } from './repeat.ts';
 import type { SchedulerMetrics } from './scheduler-metrics.ts';
 import type { Stores } from './stores.ts';
+import { sweepFailed } from './sweep/failed-sweep.ts';
 import { IndexSweep } from './sweep/index-sweep.ts';
 import { sweepPoison } from './sweep/poison-sweep.ts';
 
@@ -49,6 +50,8 @@ export function startUpkeep(config: SchedulerConfig, parts: UpkeepParts): { stop
     config.SWEEP_EVERY_MS,
     async () => {
       await sweepPoison({ ...stores, logger, buried: (reason) => metrics.poison(reason) });
+      const retried = await sweepFailed(stores);
+      if (retried > 0) logger.warn('jobs that the queue had failed wait again', { retried });
       const report = await indexes.sweep();
       metrics.repaired(report);
       if (report.recalled + report.orphaned + report.removed > 0)

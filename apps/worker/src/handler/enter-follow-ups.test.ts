@@ -8,7 +8,7 @@ import { enterFollowUps, type FollowUps } from './enter-follow-ups.ts';
 let server: LocalRedis;
 let redis: Redis;
 beforeAll(async () => {
-  server = await startLocalRedis({ searchPath: process.env['PATH'] ?? '' });
+  server = await startLocalRedis({ searchPath: process.env['PATH'] ?? '', persistent: false });
   redis = new Redis(server.url, { maxRetriesPerRequest: 1 });
 });
 beforeEach(() => redis.flushall());
