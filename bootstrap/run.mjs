@@ -2,6 +2,7 @@
 // From a bare checkout to a running Holdoff, on a machine that has only Node 20, npm and git:
 //
 //   npm start -- [ARGS]    the `holdoff run` command with ARGS
+//   ./holdoff [ARGS]       the `holdoff` command with ARGS
 //   npm test -- [LAYERS]   everything that passes before a change lands
 //   npm run bench -- [ARGS]
 //
@@ -17,13 +18,9 @@ import { runTests } from './tests.mjs';
 import { at } from './workspace.mjs';
 
 const COMMANDS = {
-  start: async (args) => {
-    await prepare();
-    if (needsLocalRedis(args)) await ensureRedis();
-    return runInOurPlace(at('node_modules/node/bin/node'), [at('apps/cli/dist/main.js'), 'run', ...args], {
-      cwd: process.env.INIT_CWD ?? process.cwd(),
-    });
-  },
+  // npm runs us in the checkout and says where the user stands.
+  start: (args) => holdoff(['run', ...args], process.env.INIT_CWD ?? process.cwd()),
+  holdoff: (args) => holdoff(args, process.cwd()),
   test: runTests,
   bench: async (args) => {
     if (!existsSync(at('bench/main.ts'))) throw new Failure('there is no bench/main.ts.');
@@ -32,6 +29,12 @@ const COMMANDS = {
     return runInOurPlace(at('node_modules/node/bin/node'), [at('bench/main.ts'), ...args], { cwd: at('.') });
   },
 };
+
+async function holdoff(args, cwd) {
+  await prepare();
+  if (args[0] === 'run' && needsLocalRedis(args)) await ensureRedis();
+  return runInOurPlace(at('node_modules/node/bin/node'), [at('apps/cli/dist/main.js'), ...args], { cwd });
+}
 
 /** A run that is told which Redis to use, or only prints help, needs no binary of its own. */
 function needsLocalRedis(args) {

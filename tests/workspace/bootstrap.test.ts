@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -166,7 +166,7 @@ describe('the tally of a test report', () => {
 
 describe('a wrong word', () => {
   test.each([
-    [['fly'], /^holdoff: unknown command "fly"\.\n +Commands: start, test, bench\.\n$/],
+    [['fly'], /^holdoff: unknown command "fly"\.\n +Commands: start, holdoff, test, bench\.\n$/],
     [[], /^holdoff: unknown command ""\.\n/],
     [
       ['test', 'fleat'],
@@ -178,3 +178,20 @@ describe('a wrong word', () => {
     expect(stderr).toMatch(message);
   });
 });
+
+test('the holdoff command answers from any folder, through a link too, and passes on its exit code', async () => {
+  const link = join(folder, 'linked');
+  await symlink(join(root, 'holdoff'), link);
+  const ran = (...args: string[]): Promise<Ran> =>
+    new Promise((resolve) => {
+      const child = execFile(link, args, { cwd: folder }, (_error, stdout, stderr) => {
+        resolve({ code: child.exitCode, stdout, stderr });
+      });
+    });
+  const read = await ran('retry-after', '30', '--json');
+  expect({ code: read.code, stderr: read.stderr }).toMatchObject({ code: 0 });
+  expect(JSON.parse(read.stdout)).toBeTypeOf('object');
+  const none = await ran('policy', 'check', 'none.yaml');
+  expect(none).toMatchObject({ code: 1 });
+  expect(none.stderr).toContain('none.yaml: no such file');
+}, 300_000);

@@ -10,9 +10,7 @@ export async function loadPolicyFile(io: CommandIo, path: string): Promise<Polic
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    io.writeError(
-      `${colors.red('error')} ${path}: ${error instanceof Error ? error.message : 'cannot be read'}\n`,
-    );
+    io.writeError(`${colors.red('error')} ${path}: ${reasonOf(error)}\n`);
     io.fail(1);
     return undefined;
   }
@@ -23,6 +21,11 @@ export async function loadPolicyFile(io: CommandIo, path: string): Promise<Polic
   io.writeError(`\n${count} ${count === 1 ? 'problem' : 'problems'}; the policy is not usable\n`);
   io.fail(1);
   return undefined;
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'cannot be read';
+  return 'code' in error && error.code === 'ENOENT' ? 'no such file' : error.message;
 }
 
 /** The hostname of an absolute URL, or of a bare hostname; undefined: neither. */
