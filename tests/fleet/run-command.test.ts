@@ -35,12 +35,15 @@ interface Finished {
   readonly stderr: string;
 }
 
-function start(args: readonly string[]): {
+function start(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): {
   readonly child: ChildProcess;
   readonly finished: Promise<Finished>;
 } {
   const child = spawn(process.execPath, ['--enable-source-maps', 'apps/cli/dist/main.js', 'run', ...args], {
-    env: { ...process.env, NO_COLOR: '1' },
+    env: { ...process.env, NO_COLOR: '1', REDIS_URL: '', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const out = { stdout: '', stderr: '' };
@@ -123,6 +126,14 @@ test('Ctrl-C stops cleanly, and the same command goes on where it stopped', asyn
   expect(new Set(all).size).toBe(60);
   expect(all.length).toBe(60);
 }, 240_000);
+
+test('a run uses the Redis of REDIS_URL, and none of its own instead when that is away', async () => {
+  const { code, stderr } = await start([origin.urlOf('throttled'), ...places()], {
+    REDIS_URL: 'redis://127.0.0.1:1',
+  }).finished;
+  expect(code).toBe(1);
+  expect(stderr).toContain('no Redis answers at redis://127.0.0.1:1');
+}, 60_000);
 
 test.each<[string, () => Promise<string[]>, RegExp]>([
   [

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
 import { redactText } from '@holdoff/service-runtime';
 import { DEFAULT_BATCH, DEFAULT_DEPLOYMENT, isBatchName, parseInstant, queueNames } from '@holdoff/url-job';
@@ -51,7 +51,12 @@ export function enqueueCommand(io: () => EnqueueIo = processIo): Command {
     .option('--method <method>', 'GET or HEAD')
     .option('--headers <name>', 'header set that the workers keep')
     .option('--retry-tokens <n>', 'retry tokens of a new batch; without it the policy decides', tokens)
-    .option('--redis <url>', 'Redis or Valkey of the fleet', redisUrl, 'redis://127.0.0.1:6379')
+    .addOption(
+      new Option('--redis <url>', 'Redis or Valkey of the fleet')
+        .argParser(redisUrl)
+        .default('redis://127.0.0.1:6379')
+        .env('REDIS_URL'),
+    )
     .option('--json', 'no progress; the last line is one JSON object', false)
     .addHelpText(
       'after',

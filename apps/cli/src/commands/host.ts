@@ -48,14 +48,14 @@ export function hostCommand(): Command {
       operatorCommand('resume', 'let a held host go on; cooldown and circuit stay what they are')
         .argument('<host>')
         .action((host: string, flags: OperatorFlags) =>
-          about(flags, host, (gate, key) => reopen(flags, () => gate.resume(key))),
+          about(flags, host, (gate, key, url) => reopen(url, flags.deployment, () => gate.resume(key))),
         ),
     )
     .addCommand(
       operatorCommand('reset', 'close the circuit of a host; its cooldown stays')
         .argument('<host>')
         .action((host: string, flags: OperatorFlags) =>
-          about(flags, host, (gate, key) => reopen(flags, () => gate.resetCircuit(key))),
+          about(flags, host, (gate, key, url) => reopen(url, flags.deployment, () => gate.resetCircuit(key))),
         ),
     )
     .addCommand(paceCommand());
@@ -64,10 +64,10 @@ export function hostCommand(): Command {
 function about(
   flags: OperatorFlags,
   host: string,
-  work: (gate: Gate, key: HostKey) => Promise<HostSnapshot>,
+  work: (gate: Gate, key: HostKey, url: string) => Promise<HostSnapshot>,
 ): Promise<void> {
-  return withFleet('host', flags, async ({ gate }) => {
-    const snapshot = await work(gate, hostKeyOf(host));
+  return withFleet('host', flags, async ({ gate, url }) => {
+    const snapshot = await work(gate, hostKeyOf(host), url);
     return { json: snapshot, text: describeHost(snapshot) };
   });
 }
@@ -119,14 +119,15 @@ async function known(gate: Gate, key: HostKey): Promise<HostSnapshot> {
 
 /** Calls the jobs that may go now; without it they would go at the fleet's next look. */
 async function reopen(
-  flags: OperatorFlags,
+  url: string,
+  deployment: string,
   open: () => Promise<{ readonly host: HostSnapshot; readonly call: readonly JobId[] }>,
 ): Promise<HostSnapshot> {
   const { host, call } = await open();
   if (call.length === 0) return host;
-  const redis = new Redis(flags.redis, { maxRetriesPerRequest: 1 });
+  const redis = new Redis(url, { maxRetriesPerRequest: 1 });
   redis.on('error', () => undefined);
-  const queue = openUrlQueue(redis, queueNames(flags.deployment));
+  const queue = openUrlQueue(redis, queueNames(deployment));
   queue.on('error', () => undefined);
   try {
     await promoteCalled(queue, call);

@@ -41,7 +41,9 @@ export function runCommand(): Command {
     .argument('[urls...]', 'URLs, files with one URL a line, or - for standard input')
     .option('--workers <n>', 'worker processes', whole(1, 64), 2)
     .option('--concurrency <n>', 'jobs that each worker works on at once', whole(1, 1_000), 16)
-    .option('--redis <url>', 'use this Redis or Valkey instead of one of our own')
+    .addOption(
+      new Option('--redis <url>', 'use this Redis or Valkey instead of one of our own').env('REDIS_URL'),
+    )
     .option('--policy <file>', 'policy file (YAML)')
     .option('--batch <name>', 'name of the batch; default: one that belongs to the list', batchName)
     .option('--out <dir>', 'folder for results.jsonl and the bodies', './results')

@@ -1,12 +1,15 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import pc from 'picocolors';
 import { redactText } from '@holdoff/service-runtime';
 import type { BatchId, HostKey } from '@holdoff/throttle-core';
 import { DEFAULT_DEPLOYMENT, DEPLOYMENT_GRAMMAR } from '@holdoff/url-job';
+import { environment } from '../config.ts';
 import { openRunStore, type RunStore } from '../run/run-store.ts';
+import { findFleet, type FoundFleet } from './find-fleet.ts';
 
 export interface OperatorFlags {
-  readonly redis: string;
+  readonly redis?: string;
+  readonly data: string;
   readonly deployment: string;
   readonly json: boolean;
 }
@@ -21,7 +24,13 @@ export function operatorCommand(name: string, summary: string): Command {
   return new Command(name)
     .summary(summary)
     .description(`${summary[0]?.toUpperCase() ?? ''}${summary.slice(1)}.`)
-    .option('--redis <url>', 'Redis or Valkey of the fleet', 'redis://127.0.0.1:6379')
+    .addOption(
+      new Option(
+        '--redis <url>',
+        'Redis or Valkey of the fleet; default: that of the run in --data, else redis://127.0.0.1:6379',
+      ).env('REDIS_URL'),
+    )
+    .option('--data <dir>', 'data folder of a run on this machine, going on or ended', './.holdoff')
     .option('--deployment <name>', 'name of the deployment', DEFAULT_DEPLOYMENT)
     .option('--json', 'print one JSON object', false);
 }
@@ -32,14 +41,16 @@ export async function withFleet(
   flags: OperatorFlags,
   work: (store: RunStore) => Promise<{ readonly json: unknown; readonly text: string }>,
 ): Promise<void> {
+  let found: FoundFleet | undefined;
   let store: RunStore | undefined;
   try {
     if (!DEPLOYMENT_GRAMMAR.test(flags.deployment))
       throw new OperatorFault('--deployment is lower-case letters, digits and dashes');
-    const url = URL.parse(flags.redis);
-    if (url === null || !/^rediss?:$/.test(url.protocol))
+    if (flags.redis !== undefined && !/^rediss?:$/.test(URL.parse(flags.redis)?.protocol ?? ''))
       throw new OperatorFault('--redis must be a URL such as redis://127.0.0.1:6379');
-    store = await openRunStore(flags.redis, flags.deployment);
+    found = await findFleet(flags, environment['PATH'] ?? '');
+    if (found.note !== null) process.stderr.write(`${pc.dim(found.note)}\n`);
+    store = await openRunStore(found.url, flags.deployment);
     const said = await work(store);
     process.stdout.write(flags.json ? `${JSON.stringify(said.json)}\n` : `${said.text}\n`);
   } catch (error) {
@@ -49,6 +60,7 @@ export async function withFleet(
     process.exitCode = 1;
   } finally {
     store?.close();
+    await found?.leave();
   }
 }
 

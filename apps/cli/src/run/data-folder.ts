@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { Redis } from 'ioredis';
 import { type LocalRedis, startLocalRedis } from '@holdoff/service-runtime';
 
-class DataFolderInUse extends Error {
+export class DataFolderInUse extends Error {
   readonly code = 'DATA_FOLDER_IN_USE';
 
   constructor(folder: string, pid: number) {

@@ -10,6 +10,7 @@ const READY_WITHIN_MS = 5_000;
 const LOOK_MS_MAX = 10_000;
 
 export interface RunStore {
+  readonly url: string;
   readonly redis: Redis;
   readonly gate: Gate;
   close(): void;
@@ -29,7 +30,7 @@ export async function openRunStore(url: string, deployment: string): Promise<Run
     if (error instanceof RunFault) throw error;
     throw new RunFault(`no Redis answers at ${redactText(url)}`, error);
   }
-  return { redis, gate: createRedisGate({ redis, deployment }), close: () => redis.disconnect() };
+  return { url, redis, gate: createRedisGate({ redis, deployment }), close: () => redis.disconnect() };
 }
 
 /**
