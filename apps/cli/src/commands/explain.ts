@@ -102,11 +102,16 @@ async function tell(gate: Gate, job: JobSnapshot, name: string): Promise<{ json:
     ['deadline', facts.deadlineMs === 0 ? 'none' : fromNow(facts.deadlineMs, nowMs)],
   ];
   const trail = job.trail.map(
-    ({ atMs, event, detail }) => `  ${pc.dim(instant(atMs))}  ${event.padEnd(9)} ${detail}`,
+    ({ atMs, event, detail }) => `  ${pc.dim(instant(atMs))}  ${event.padEnd(9)} ${readable(detail)}`,
   );
   const text =
     trail.length === 0
       ? fields(rows)
       : `${fields(rows)}\n\n${pc.dim('trail, newest first')}\n${trail.join('\n')}`;
   return { json: { kind: 'job', ...job, explanation }, text };
+}
+
+/** The trail keeps instants as the gate counts them. */
+function readable(detail: string): string {
+  return detail.replaceAll(/\buntil (\d{13})\b/g, (_, ms: string) => `until ${instant(Number(ms))}`);
 }

@@ -28,6 +28,8 @@ interface RunFlags {
 
 const REFUSED_SHOWN = 5;
 const PLAIN_EVERY_MS = 2_000;
+/** A run that waits says so from time to time, and why. */
+const PLAIN_STILL_EVERY_MS = 15_000;
 const EXIT_FAILED = 1;
 const EXIT_INTERRUPTED = 130;
 
@@ -136,6 +138,7 @@ function viewFor(json: boolean): ProgressView {
   return createPlainView(
     (line) => process.stderr.write(`${line}\n`),
     PLAIN_EVERY_MS,
+    PLAIN_STILL_EVERY_MS,
     () => performance.now(),
   );
 }

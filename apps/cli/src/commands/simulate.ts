@@ -30,7 +30,8 @@ const FILE_BYTES_MAX = 1024 * 1024;
 /** `holdoff simulate`: a policy and a fleet against a described origin, in virtual time, without a request. */
 export function simulateCommand(print: (text: string) => void): Command {
   return new Command('simulate')
-    .description('Play a policy and a fleet against a described origin in virtual time. Sends nothing.')
+    .summary('play a policy and a fleet in virtual time')
+    .description('Plays a policy and a fleet against a described origin in virtual time. Sends nothing.')
     .argument('[scenario]', 'a scenario file (YAML or JSON), or the name of a ready scenario')
     .option('--urls <n>', 'URLs of each host', whole(0))
     .option('--hosts <n>', 'hosts, all alike', whole(1))

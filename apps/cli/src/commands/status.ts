@@ -42,11 +42,17 @@ function screen(batches: readonly BatchSnapshot[], hosts: readonly HostSnapshot[
   const busy = hosts
     .filter((host) => host.waiting > 0 || host.leases.length > 0 || host.hold !== null)
     .toSorted((a, b) => b.waiting - a.waiting);
-  if (busy.length === 0) return `${table.toString()}\n\n${pc.dim('No host has URLs waiting.')}`;
+  if (busy.length === 0) return `${table.toString()}\n\n${pc.dim(nobodyInLine(batches))}`;
   const hostTable = plainTable(['host', 'waiting', 'in flight', 'pace', 'now']);
   for (const host of busy.slice(0, HOSTS_SHOWN)) {
     hostTable.push([host.host, String(host.waiting), String(host.leases.length), paceOf(host), waitOf(host)]);
   }
   const more = busy.length > HOSTS_SHOWN ? `\n${pc.dim(`and ${busy.length - HOSTS_SHOWN} more`)}` : '';
   return `${table.toString()}\n\n${hostTable.toString()}${more}`;
+}
+
+function nobodyInLine(batches: readonly BatchSnapshot[]): string {
+  const toGo = batches.reduce((sum, { jobs }) => sum + jobs.total - jobs.done - jobs.stopped, 0);
+  if (toGo === 0) return 'No host has URLs waiting.';
+  return 'No URL is in the line of a host: what is to go is with workers, or waits for a back-off of its own (holdoff explain URL).';
 }

@@ -13,6 +13,8 @@ import { Readable } from 'node:stream';
 
 const SLOW_URLS = 200;
 const FREE_URLS = 50;
+/** A request that was admitted so soon after a 429 left the server could not know of it. */
+const NOTICE_MS = 100;
 
 export interface DemoInput {
   readonly options: RunOptions;
@@ -28,7 +30,7 @@ export interface DemoInput {
 export async function runDemo({ options, view, signal, environment }: DemoInput): Promise<number> {
   const scenario = SCENARIOS['demo'];
   if (scenario === undefined) throw new RunFault('the sample origin knows no demo');
-  const origin = await startSampleOrigin(scenario.origin);
+  const origin = await startSampleOrigin({ ...scenario.origin, noticeMs: NOTICE_MS });
   const scratch = await mkdtemp(join(tmpdir(), 'holdoff-demo-'));
   try {
     const urls = [...origin.hosts].flatMap(([name, base]) =>
@@ -57,7 +59,10 @@ export async function runDemo({ options, view, signal, environment }: DemoInput)
     view.close();
     const stats = origin.stats();
     if (options.json) process.stdout.write(`${JSON.stringify({ ...summary, origin: stats.hosts })}\n`);
-    else process.stdout.write(`\n${printSummary(summary, false)}\n\n${originTable(stats.hosts)}\n`);
+    else
+      process.stdout.write(
+        `\n${printSummary(summary, false)}\n\n${originTable(stats.hosts)}\n\n${notes(stats.hosts).join('\n')}\n`,
+      );
     return ended ? 0 : 130;
   } finally {
     await origin.stop();
@@ -80,7 +85,7 @@ function originTable(hosts: readonly HostStats[]): string {
   for (const host of hosts) {
     const share = host.goodputShare === null ? '' : `${Math.round(host.goodputShare * 100)} %`;
     table.push([
-      host.host,
+      `${host.host} (${new URL(host.url).hostname})`,
       String(host.requests),
       String(host.throttled429),
       String(host.inCooldown.admitted),
@@ -90,4 +95,19 @@ function originTable(hosts: readonly HostStats[]): string {
     ]);
   }
   return table.toString();
+}
+
+function notes(hosts: readonly HostStats[]): string[] {
+  const early = hosts.reduce((sum, { inCooldown }) => sum + inCooldown.admitted, 0);
+  const late = hosts.reduce((sum, { inCooldown }) => sum + inCooldown.afterNotice, 0);
+  const lines =
+    early === 0
+      ? []
+      : [
+          `inside a cooldown: ${early - late} sent within ${NOTICE_MS} ms of the 429, while it was on its way; ${late} later`,
+        ];
+  return [
+    ...lines,
+    'The pages of the sample run are thrown away; npm start -- urls.txt keeps those of your list.',
+  ];
 }

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { MultiBar, type SingleBar } from 'cli-progress';
 import pc from 'picocolors';
 import type { RunProgress } from './watch-batch.ts';
@@ -39,15 +40,33 @@ export function createProgressView(stream: NodeJS.WriteStream): ProgressView {
       for (const [index, row] of rows.entries()) row.update(0, { row: lines[index] ?? '' });
       bars.update();
     },
-    say: (line) => bars.log(`${line}\n`),
+    // The bars' terminal does not wrap: what is longer than it is wide would be cut.
+    say: (line) => bars.log(`${wrap(line, stream.columns ?? 80)}\n`),
     close: () => bars.stop(),
   };
 }
 
-/** One line each time something changed, for output that is no terminal. */
+/** Breaks a line between words; a word that is longer than a line stays whole. */
+export function wrap(line: string, columns: number): string {
+  const lines: string[] = [];
+  for (const word of line.split(' ')) {
+    const last = lines.at(-1);
+    const longer = `${last ?? ''} ${word}`;
+    if (last !== undefined && stripVTControlCharacters(longer).length <= columns)
+      lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines.join('\n');
+}
+
+/**
+ * One line each time something changed, for output that is no terminal; and one with the cause when nothing has
+ * changed for a while.
+ */
 export function createPlainView(
   write: (line: string) => void,
   everyMs: number,
+  stillEveryMs: number,
   nowMs: () => number,
 ): ProgressView {
   let last = '';
@@ -55,10 +74,11 @@ export function createPlainView(
   return {
     show(progress) {
       const line = counts(progress);
-      if (line === last || nowMs() - lastAt < everyMs) return;
+      const quietMs = nowMs() - lastAt;
+      if (quietMs < (line === last ? stillEveryMs : everyMs)) return;
+      write(line === last ? `${line} (${causeOf(progress)})` : line);
       last = line;
       lastAt = nowMs();
-      write(line);
     },
     say: write,
     close: () => undefined,
@@ -76,6 +96,17 @@ function counts({ total, done, stopped }: RunProgress): string {
   return `${done + stopped}/${total} ended: ${done} done, ${stopped} stopped, ${left} to go`;
 }
 
+/** What holds up a run that stands still. */
+function causeOf({ hosts, elsewhere }: RunProgress): string {
+  const [host] = hosts;
+  if (host !== undefined) return `${host.host}: ${host.cause === '' ? 'in flight' : host.cause}`;
+  return elsewhereRow(elsewhere);
+}
+
+function elsewhereRow(count: number): string {
+  return `${count} ${count === 1 ? 'waits for a back-off of its own' : 'wait for a back-off of their own'}, or for a worker`;
+}
+
 function hostRows(progress: RunProgress, columns: number): string[] {
   const rows = progress.hosts.slice(0, HOST_ROWS).map((host) => {
     const name = host.host.length > 30 ? `${host.host.slice(0, 29)}…` : host.host.padEnd(30);
@@ -83,6 +114,7 @@ function hostRows(progress: RunProgress, columns: number): string[] {
     const room = columns - name.length - state.length - 4;
     return `  ${name} ${state}  ${pc.yellow(host.cause.slice(0, Math.max(0, room)))}`;
   });
+  if (progress.elsewhere > 0) rows.push(pc.dim(`  ${elsewhereRow(progress.elsewhere)}`));
   if (progress.hostsMore > 0) rows.push(pc.dim(`  and ${progress.hostsMore} more hosts at work`));
   return rows;
 }

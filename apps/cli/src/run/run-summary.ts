@@ -65,7 +65,25 @@ export function printSummary(summary: RunSummary, kept = true): string {
   table.push(['requests', String(summary.requests), `${summary.throttled} answered 429`]);
   table.push(['time', `${summary.seconds} s`, '']);
   if (!kept) return table.toString();
-  return `${table.toString()}\n${pc.dim('results')}  ${summary.results}/results.jsonl`;
+  return [table.toString(), ...whereabouts(summary)].join('\n');
+}
+
+/** Where the results lie, and what to look at when URLs were stopped. */
+function whereabouts(summary: RunSummary): string[] {
+  const lines = [`${pc.dim('results')}  ${summary.results}/results.jsonl`];
+  const reasons = Object.keys(summary.stopped);
+  if (reasons.length > 0)
+    lines.push(
+      `${pc.dim('reasons')}  holdoff stopped lists them by URL, docs/stop-reasons.md says what to do about each`,
+    );
+  if (reasons.includes('address_not_allowed')) {
+    lines.push(
+      '',
+      'address_not_allowed: the address is not public, or the port is neither 80 nor 443. If the host is yours,',
+      'allow its network with --allow-network, such as 127.0.0.0/8, or its port with allow_ports in a policy file.',
+    );
+  }
+  return lines;
 }
 
 /** Columns without lines: it reads well in any terminal and in a pipe. */

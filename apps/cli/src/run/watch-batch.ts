@@ -1,5 +1,7 @@
 import type { BatchId, BatchSnapshot, Gate, HostKey, HostSnapshot } from '@holdoff/throttle-core';
 
+const HOSTS_LOOKED_AT = 64;
+
 export interface RunProgress {
   readonly total: number;
   readonly done: number;
@@ -7,6 +9,8 @@ export interface RunProgress {
   readonly batch: BatchSnapshot | undefined;
   readonly hosts: readonly HostProgress[];
   readonly hostsMore: number;
+  /** URLs that are entered and neither in a host's line nor in flight: a back-off of their own, or a worker's queue. */
+  readonly elsewhere: number;
 }
 
 interface HostProgress {
@@ -62,12 +66,15 @@ async function staysEnded({ gate, batch, inboxLength }: WatchOptions, total: num
 async function look({ gate, batch, total, hosts, hostsShown }: WatchOptions): Promise<RunProgress> {
   const snapshot = await gate.inspectBatch(batch);
   // One look at each host is enough of a look: a list of thousands of hosts shows the first of them.
-  const looked = await Promise.all(hosts.slice(0, 64).map((host) => gate.inspectHost(host)));
+  const looked = await Promise.all(hosts.slice(0, HOSTS_LOOKED_AT).map((host) => gate.inspectHost(host)));
   const busy = looked
     .filter((host): host is HostSnapshot => host !== undefined)
     .map(hostProgress)
     .filter((host) => host.waiting > 0 || host.inFlight > 0)
     .toSorted((a, b) => b.waiting - a.waiting);
+  const { jobs } = snapshot ?? { jobs: { total: 0, done: 0, stopped: 0 } };
+  const entered = jobs.total - jobs.done - jobs.stopped;
+  const inSight = busy.reduce((sum, host) => sum + host.waiting + host.inFlight, 0);
   return {
     total: Math.max(total, snapshot?.jobs.total ?? 0),
     done: snapshot?.jobs.done ?? 0,
@@ -75,6 +82,8 @@ async function look({ gate, batch, total, hosts, hostsShown }: WatchOptions): Pr
     batch: snapshot,
     hosts: busy.slice(0, hostsShown),
     hostsMore: Math.max(0, busy.length - hostsShown),
+    // Hosts that are not looked at may hold any number of them.
+    elsewhere: hosts.length > HOSTS_LOOKED_AT ? 0 : Math.max(0, entered - inSight),
   };
 }
 
