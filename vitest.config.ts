@@ -11,6 +11,8 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
+    // Many tests start real processes and compete for two cores; the report names every test that needed its second try.
+    retry: 1,
     projects: [
       {
         extends: true,
