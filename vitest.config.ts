@@ -9,7 +9,7 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     testTimeout: 90_000,
-    hookTimeout: 60_000,
+    hookTimeout: 120_000,
     maxWorkers: 2,
     // Many tests start real processes and compete for two cores; the report names every test that needed its second try.
     retry: 1,
