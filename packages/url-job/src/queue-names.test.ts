@@ -10,6 +10,8 @@ test('the names that people type are those of the README', () => {
     stopped: '{holdoff}:stopped',
     inboxGroup: 'schedulers',
     dead: '{holdoff}:dead',
+    schedules: 'schedules',
+    scheduleRuns: '{holdoff}:schedule-runs',
   });
 });
 
