@@ -55,7 +55,10 @@ function seeded(seed: number): () => number {
   };
 }
 
-const seed = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000);
+/** A change is judged by the same faults each time it is checked; by hand every run meets others. */
+const CI_SEED = 24_244;
+const ownSeed = process.env['CI'] === 'true' ? CI_SEED : Date.now() % 1_000_000;
+const seed = Number(process.env['FAULT_SEED'] ?? ownSeed);
 let fleet: Fleet;
 let folder: string;
 beforeAll(async () => {
