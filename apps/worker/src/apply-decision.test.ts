@@ -1,6 +1,7 @@
 import { DelayedError, type Job } from 'bullmq';
 import { expect, test } from 'vitest';
 import { applyDisposition, type Disposition } from './apply-decision.ts';
+import type { QueueMoves } from './queue-moves.ts';
 import { sampleJob } from './testing/sample-attempt.ts';
 
 const NOW_MS = 1_700_000_000_000;
@@ -9,15 +10,17 @@ const NOW_MS = 1_700_000_000_000;
 async function apply(disposition: Disposition, moveFails = false) {
   const done: unknown[][] = [];
   const job = {
+    id: 'j',
     updateData: async (data: unknown) => void done.push(['data', data]),
-    moveToDelayed: async (...move: unknown[]) => {
+  } as unknown as Job;
+  const moves: QueueMoves = {
+    moveToDelayed: async (...move) => {
       if (moveFails) throw new Error('Lock mismatch');
       done.push(['delayed', ...move]);
     },
-  } as unknown as Job;
-  const said = await applyDisposition(job, 'token', disposition, () => NOW_MS).catch(
-    (error: unknown) => error,
-  );
+    nowMs: async () => NOW_MS,
+  };
+  const said = await applyDisposition(job, 'token', disposition, moves).catch((error: unknown) => error);
   return { said, done };
 }
 
@@ -28,7 +31,7 @@ test('an ended job completes with its end', async () => {
 
 test('a delay is never earlier than said, and tells the queue that the job was moved', async () => {
   const { said, done } = await apply({ kind: 'delay', untilMs: NOW_MS + 0.2, data: null });
-  expect(done).toEqual([['delayed', NOW_MS + 1, 'token']]);
+  expect(done).toEqual([['delayed', 'j', NOW_MS + 1, 'token']]);
   expect(said).toBeInstanceOf(DelayedError);
 });
 
@@ -41,7 +44,7 @@ test('what a job goes on with is written before it can be picked up again', asyn
 
 test('an abandoned job is put back, since a failure would end it where the lock is ours after all', async () => {
   const { said, done } = await apply({ kind: 'abandon' });
-  expect(done).toEqual([['delayed', NOW_MS + 1_000, 'token']]);
+  expect(done).toEqual([['delayed', 'j', NOW_MS + 1_000, 'token']]);
   expect(said).toBeInstanceOf(DelayedError);
 });
 

@@ -1,6 +1,7 @@
 import { DelayedError, type Job } from 'bullmq';
 import type { JobEnd } from '@holdoff/throttle-core';
 import type { UrlJob } from '@holdoff/url-job';
+import type { QueueMoves } from './queue-moves.ts';
 
 /** What happens to the queue job now that its delivery is over. */
 export type Disposition =
@@ -27,17 +28,17 @@ export async function applyDisposition(
   job: Job,
   token: string | undefined,
   disposition: Disposition,
-  wallMs: () => number,
+  moves: QueueMoves,
 ): Promise<{ readonly end: JobEnd }> {
   switch (disposition.kind) {
     case 'complete':
       return { end: disposition.end };
     case 'delay':
       if (disposition.data !== null) await job.updateData(disposition.data);
-      await job.moveToDelayed(Math.ceil(disposition.untilMs), token);
+      await moves.moveToDelayed(job.id ?? '', Math.ceil(disposition.untilMs), token);
       throw new DelayedError();
     case 'abandon':
-      await job.moveToDelayed(Math.ceil(wallMs()) + ABANDONED_MS, token);
+      await moves.moveToDelayed(job.id ?? '', (await moves.nowMs()) + ABANDONED_MS, token);
       throw new DelayedError();
   }
 }

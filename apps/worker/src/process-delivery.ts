@@ -5,6 +5,7 @@ import type { Logger } from '@holdoff/service-runtime';
 import { applyDisposition, type Disposition } from './apply-decision.ts';
 import type { Delivery, WorkerParts } from './attempt.ts';
 import { handleUrlJob } from './handle-url-job.ts';
+import type { QueueMoves } from './queue-moves.ts';
 
 /** How long a job stays away when the gate could not be asked. */
 const GATE_AWAY_MS = 2_000;
@@ -14,7 +15,7 @@ const OWN_FAULT_MS = 30_000;
 export interface ProcessorOptions {
   readonly parts: WorkerParts;
   readonly logger: Logger;
-  readonly wallMs: () => number;
+  readonly moves: QueueMoves;
   readonly inFlight: { inc(): void; dec(): void };
   /** Aborted when the grace period of a shutdown is over. */
   readonly cut: AbortSignal;
@@ -36,20 +37,20 @@ export function createProcessor(
     };
     options.inFlight.inc();
     try {
-      return await applyDisposition(job, token, await decide(delivery, options), options.wallMs);
+      return await applyDisposition(job, token, await decide(delivery, options), options.moves);
     } finally {
       options.inFlight.dec();
     }
   };
 }
 
-async function decide(delivery: Delivery, { parts, logger, wallMs }: ProcessorOptions): Promise<Disposition> {
+async function decide(delivery: Delivery, { parts, logger, moves }: ProcessorOptions): Promise<Disposition> {
   try {
     return await handleUrlJob(delivery, parts);
   } catch (error) {
     if (error instanceof GateUnavailable)
-      return { kind: 'delay', untilMs: wallMs() + GATE_AWAY_MS, data: null };
+      return { kind: 'delay', untilMs: (await moves.nowMs()) + GATE_AWAY_MS, data: null };
     logger.error('a delivery failed for a fault of our own', { job: delivery.job, error });
-    return { kind: 'delay', untilMs: wallMs() + OWN_FAULT_MS, data: null };
+    return { kind: 'delay', untilMs: (await moves.nowMs()) + OWN_FAULT_MS, data: null };
   }
 }

@@ -24,7 +24,8 @@ import type { HandlerPool } from './handler/handler-pool.ts';
 import { readHeaderSets } from './header-sets.ts';
 import { Intake } from './intake.ts';
 import { followFleetPolicy } from './policy-view.ts';
-import { createProcessor } from './process-delivery.ts';
+import { createProcessor, type ProcessorOptions } from './process-delivery.ts';
+import { queueMoves } from './queue-moves.ts';
 import { readProxyPools } from './proxy/read-proxy-pools.ts';
 import { createSinks } from './sinks/create-sinks.ts';
 import { openStores, type Stores } from './stores.ts';
@@ -79,11 +80,8 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
     pools,
     headerSets: await readHeaderSets(config.HEADERS_FILE),
   });
-  const worker = createQueueWorker(
-    config,
-    stores,
-    createProcessor({ parts, logger, wallMs: Date.now, inFlight: metrics.inFlight, cut: cut.signal }),
-  );
+  const processing = { parts, logger, inFlight: metrics.inFlight, cut: cut.signal };
+  const worker = createQueueWorker(config, stores, processing);
   reportTo(logger, worker);
   const intake = new Intake(worker, logger);
   const probe = new DeliveryProbe({
@@ -170,8 +168,9 @@ const SILENT = { attempt: () => undefined, waited: () => undefined, ended: () =>
 function createQueueWorker(
   config: WorkerConfig,
   stores: Stores,
-  processor: ReturnType<typeof createProcessor>,
+  options: Omit<ProcessorOptions, 'moves'>,
 ): Worker {
+  const processor = createProcessor({ ...options, moves: queueMoves(stores) });
   return new Worker(stores.names.queue, processor, {
     connection: stores.queueRedis,
     prefix: stores.names.prefix,
