@@ -3,6 +3,7 @@ import type { Agent, AgentOptions } from 'node:http';
 export interface PoolLimits {
   /** Open sockets to one origin, in use or idle; a further request waits within its own budget. */
   readonly perOriginMax: number;
+  /** As many as can be in use: a smaller pool makes busy hosts pay for a new connection with every second request. */
   readonly idlePerOriginMax: number;
   /** Idle sockets over all origins of one agent. */
   readonly idleMax: number;
@@ -12,7 +13,7 @@ export interface PoolLimits {
 
 export const DEFAULT_POOL: PoolLimits = {
   perOriginMax: 64,
-  idlePerOriginMax: 8,
+  idlePerOriginMax: 64,
   idleMax: 256,
   idleMs: 4_000,
 };

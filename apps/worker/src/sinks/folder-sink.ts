@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, mkdir, open, rename, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { type FileHandle, mkdir, open, rename, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { DeliveryFault, type DeliveredPage, type EndedUrl, type Sink } from '../deliver-result.ts';
 import { AppendLog } from './append-log.ts';
 import { probeFolder } from './probe-folder.ts';
@@ -30,22 +30,16 @@ export async function createFolderSink(folder: string, sync = true): Promise<Sin
   };
 }
 
-/** Returns the body's path relative to the folder. The same content is stored once. */
+/**
+ * Returns the body's path relative to the folder. The same content has one file: writing it again replaces it by
+ * itself, which costs less than asking each time whether it is there.
+ */
 async function storeBody(folder: string, body: Uint8Array, sync: boolean): Promise<string> {
   const digest = createHash('sha256').update(body).digest('hex');
   const relative = join('bodies', digest.slice(0, 2), digest);
   const target = join(folder, relative);
-  const present = await access(target).then(
-    () => true,
-    () => false,
-  );
-  if (present) return relative;
-
-  await mkdir(join(folder, 'bodies', digest.slice(0, 2)), { recursive: true });
   const aside = `${target}.${randomUUID()}.part`;
-  // O_EXCL and O_NOFOLLOW: never through a link that somebody planted.
-  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-  const file = await open(aside, flags, 0o644);
+  const file = await createAside(aside);
   try {
     await file.writeFile(body);
     if (sync) await file.datasync();
@@ -57,4 +51,17 @@ async function storeBody(folder: string, body: Uint8Array, sync: boolean): Promi
   await file.close();
   await rename(aside, target);
   return relative;
+}
+
+/** Makes the folder only when it is missing: there are 256 of them and any number of bodies. */
+async function createAside(path: string): Promise<FileHandle> {
+  // O_EXCL and O_NOFOLLOW: never through a link that somebody planted.
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+  try {
+    return await open(path, flags, 0o644);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    await mkdir(dirname(path), { recursive: true });
+    return open(path, flags, 0o644);
+  }
 }
