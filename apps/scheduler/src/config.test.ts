@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { tableUnderHeading } from '@holdoff/throttle-core/testing';
 import { readConfig, schedulerConfigSchema } from './config.ts';
-import { readDocsTable } from './testing/read-docs-table.ts';
 
 test('an empty environment gives the defaults, frozen; empty values count as absent', () => {
   const config = readConfig({ REDIS_URL: '', UNRELATED: 'x' });
@@ -31,5 +31,5 @@ test('docs/configuration.md lists each setting with its meaning and default', as
     const shown = name === 'SCHEDULER_ID' ? value : value === '' ? 'none' : `\`${value}\``;
     return [`\`${name}\``, field.description, shown];
   });
-  expect(await readDocsTable('configuration.md', 'Scheduler')).toEqual(fields);
+  expect(tableUnderHeading('configuration.md', 'Scheduler')).toEqual(fields);
 });

@@ -1,21 +1,21 @@
 import { Registry } from 'prom-client';
 import { INBOX_FIELDS } from '@holdoff/url-job';
 import { expect, test } from 'vitest';
+import { tableUnderHeading } from '@holdoff/throttle-core/testing';
 import { SchedulerMetrics } from './scheduler-metrics.ts';
-import { readDocsTable } from './testing/read-docs-table.ts';
 
 test('docs/metrics.md lists each metric of the scheduler as it is', async () => {
   const registry = new Registry();
   const metrics = new SchedulerMetrics(registry);
   metrics.accepted(1);
   const registered = await registry.getMetricsAsJSON();
-  expect(await readDocsTable('metrics.md', 'Scheduler')).toEqual(
+  expect(tableUnderHeading('metrics.md', 'Scheduler')).toEqual(
     registered.map(({ name, type, help }) => [`\`${name}\``, type, help]),
   );
 });
 
 test('docs/inbox.md lists each field of an entry', async () => {
-  const rows = await readDocsTable('inbox.md', 'Fields');
+  const rows = tableUnderHeading('inbox.md', 'Fields');
   expect(rows.map(([name]) => name)).toEqual(INBOX_FIELDS.map((field) => `\`${field}\``));
 });
 

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
+import { tableUnderHeading } from '@holdoff/throttle-core/testing';
 import { readConfig, workerConfigSchema } from './config.ts';
 
 test('an empty environment gives the defaults, frozen; empty values count as absent', () => {
@@ -34,19 +34,5 @@ test('docs/configuration.md lists each setting with its meaning and default', as
     const value = String(field.parse(undefined));
     return [`\`${name}\``, field.description, WORDS[name] ?? (value === '' ? 'none' : `\`${value}\``)];
   });
-  expect(await workerTable()).toEqual(fields);
+  expect(tableUnderHeading('configuration.md', 'Worker')).toEqual(fields);
 });
-
-async function workerTable(): Promise<readonly (readonly string[])[]> {
-  const text = await readFile(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
-  const section = text.split('\n## Worker\n')[1]?.split('\n## ')[0] ?? '';
-  return section
-    .split('\n')
-    .filter((line) => line.startsWith('| `'))
-    .map((line) =>
-      line
-        .split('|')
-        .slice(1, -1)
-        .map((cell) => cell.trim()),
-    );
-}

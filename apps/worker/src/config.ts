@@ -1,30 +1,17 @@
 import { hostname } from 'node:os';
 import { z } from 'zod';
+import { readSettings, STORE_SETTINGS, WATCHING_SETTINGS, wholeNumber } from '@holdoff/service-runtime';
 import { FAIL_POINTS, FAIL_SIGNALS } from './fail-point.ts';
 
 /** Settings of one worker process, read once. Each field: meaning, unit, default. */
 export const workerConfigSchema = z.object({
-  REDIS_URL: z
-    .url({ protocol: /^rediss?$/ })
-    .default('redis://127.0.0.1:6379')
-    .describe('Redis or Valkey that holds the queue and the gate'),
-  HOLDOFF_DEPLOYMENT: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9-]{0,31}$/)
-    .default('holdoff')
-    .describe('Name of the deployment: the hash tag of all its keys'),
+  ...STORE_SETTINGS,
   WORKER_ID: z
     .string()
     .regex(/^[\w.-]{1,64}$/)
     .default(`${hostname()}-${process.pid}`)
     .describe('Name of this process in logs and results'),
-  WORKER_CONCURRENCY: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(1_000)
-    .default(50)
-    .describe('Jobs that this process works on at once'),
+  WORKER_CONCURRENCY: wholeNumber(1, 1_000).default(50).describe('Jobs that this process works on at once'),
   SINKS: z
     .string()
     .regex(/^(folder|warc|stream|webhook)(,(folder|warc|stream|webhook))*$/)
@@ -41,25 +28,13 @@ export const workerConfigSchema = z.object({
     .min(1)
     .default('./results')
     .describe('Folder for results.jsonl and the bodies; WARC files go to its folder warc'),
-  RESULT_BODY_BYTES_MAX: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(16_777_216)
+  RESULT_BODY_BYTES_MAX: wholeNumber(0, 16_777_216)
     .default(65_536)
     .describe('Largest body that the sinks stream and webhook send along, bytes'),
-  STREAM_LENGTH_MAX: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(10_000_000)
+  STREAM_LENGTH_MAX: wholeNumber(1, 10_000_000)
     .default(10_000)
     .describe('Results kept in the stream; older ones are dropped, read or not'),
-  WARC_FILE_BYTES_MAX: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(100_000_000_000)
+  WARC_FILE_BYTES_MAX: wholeNumber(1, 100_000_000_000)
     .default(1_000_000_000)
     .describe('Size from which a WARC file is finished and the next one begun, bytes'),
   WEBHOOK_URL: z.string().default('').describe('Address that the sink webhook posts results to'),
@@ -67,11 +42,7 @@ export const workerConfigSchema = z.object({
     .string()
     .default('')
     .describe('File with the secret that webhook messages are signed with'),
-  WEBHOOK_TIMEOUT_MS: z.coerce
-    .number()
-    .int()
-    .min(100)
-    .max(60_000)
+  WEBHOOK_TIMEOUT_MS: wholeNumber(100, 60_000)
     .default(5_000)
     .describe('How long one webhook request may take, ms'),
   HANDLER: z
@@ -82,27 +53,13 @@ export const workerConfigSchema = z.object({
     .string()
     .default('')
     .describe('YAML or JSON file of fields to take out of each page by CSS selectors; empty: none'),
-  HANDLER_THREADS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(64)
+  HANDLER_THREADS: wholeNumber(0, 64)
     .default(0)
     .describe('Threads for the handler or the extraction; 0: one for 16 jobs of WORKER_CONCURRENCY'),
-  HANDLER_MEMORY_MIB: z.coerce
-    .number()
-    .int()
-    .min(16)
-    .max(65_536)
+  HANDLER_MEMORY_MIB: wholeNumber(16, 65_536)
     .default(256)
     .describe('JavaScript heap of one handler thread, MiB'),
-  FOLLOW_MAX: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(10_000_000)
-    .default(100_000)
-    .describe('URLs that handlers may add to one batch'),
+  FOLLOW_MAX: wholeNumber(0, 10_000_000).default(100_000).describe('URLs that handlers may add to one batch'),
   ALLOW_NETWORKS: z
     .string()
     .default('')
@@ -127,40 +84,16 @@ export const workerConfigSchema = z.object({
     .string()
     .default('')
     .describe('JSON file with the header sets that jobs name by reference; empty: none'),
-  METRICS_HOST: z.string().default('127.0.0.1').describe('Address of /metrics, /healthz and /readyz'),
-  METRICS_PORT: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(65_535)
-    .default(9464)
-    .describe('Port of /metrics, /healthz and /readyz; 0: any free one'),
-  SHUTDOWN_GRACE_MS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(600_000)
+  SHUTDOWN_GRACE_MS: wholeNumber(0, 600_000)
     .default(10_000)
     .describe('How long requests in flight may finish after SIGTERM, ms'),
-  LOCK_MS: z.coerce
-    .number()
-    .int()
-    .min(2_000)
-    .max(600_000)
+  LOCK_MS: wholeNumber(2_000, 600_000)
     .default(30_000)
     .describe("The queue's lock on a job; a dead worker's jobs come back after it, ms"),
-  STALLED_CHECK_MS: z.coerce
-    .number()
-    .int()
-    .min(500)
-    .max(600_000)
+  STALLED_CHECK_MS: wholeNumber(500, 600_000)
     .default(10_000)
     .describe('How often dead jobs are looked for; the same in the whole fleet, ms'),
-  CLOCK_SKEW_MAX_MS: z.coerce
-    .number()
-    .int()
-    .min(100)
-    .max(60_000)
+  CLOCK_SKEW_MAX_MS: wholeNumber(100, 60_000)
     .default(1_000)
     .describe("Difference to Redis' clock at which this worker pauses, ms"),
   TRACE_HEADERS: z
@@ -169,11 +102,7 @@ export const workerConfigSchema = z.object({
     .describe(
       'Send x-holdoff-job, -attempt and -admitted-at along, for an origin of your own that checks the fleet',
     ),
-  STOPPED_KEPT: z.coerce
-    .number()
-    .int()
-    .min(100)
-    .max(10_000_000)
+  STOPPED_KEPT: wholeNumber(100, 10_000_000)
     .default(100_000)
     .describe(
       'Stopped jobs kept in Redis for holdoff stopped and holdoff replay, the newest; about half a kilobyte each',
@@ -185,22 +114,14 @@ export const workerConfigSchema = z.object({
       'For tests only: where this process sends itself CRASH_SIGNAL, the first time that it comes there',
     ),
   CRASH_SIGNAL: z.enum(FAIL_SIGNALS).default('SIGKILL').describe('For tests only: what CRASH_AT sends'),
-  LOG_LEVEL: z
-    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
-    .default('info')
-    .describe('Least severe level that is logged'),
+  ...WATCHING_SETTINGS,
 });
 
 export type WorkerConfig = Readonly<z.infer<typeof workerConfigSchema>>;
 
+/** @throws Error that names each bad setting and what it must be, never its value. */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): WorkerConfig {
-  const given = Object.fromEntries(
-    Object.entries(environment).filter(([name, value]) => name in workerConfigSchema.shape && value !== ''),
-  );
-  const parsed = workerConfigSchema.safeParse(given);
-  if (parsed.success) return Object.freeze(parsed.data);
-  const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
-  throw new Error(`bad configuration: ${faults.join('; ')}`);
+  return readSettings(workerConfigSchema, environment);
 }
 
 /** Variables that a proxy's credentials are read from, by the name that PROXIES_FILE gives. */

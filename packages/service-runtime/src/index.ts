@@ -14,3 +14,4 @@ export { inspectRedis } from './redis-requirements.ts';
 export type { RedisCommands, RedisReport, RedisRequirements } from './redis-requirements.ts';
 export { readBoundedLines } from './read-bounded-lines.ts';
 export type { InputLine } from './read-bounded-lines.ts';
+export { readSettings, STORE_SETTINGS, WATCHING_SETTINGS, wholeNumber } from './service-settings.ts';

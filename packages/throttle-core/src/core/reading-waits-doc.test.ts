@@ -1,24 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { BUCKET_RESET, EXPLICIT_WAITS, RESETS, waitScopeOf } from './read-server-wait.ts';
 import { parseRetryAfterLenient, parseRetryAfterStrict } from './retry-after.ts';
+import { tableBetweenMarks } from '../testing/docs-table.ts';
 
-const DOC = readFileSync(new URL('../../../../docs/reading-waits.md', import.meta.url), 'utf8');
+const PAGE = 'reading-waits.md';
 const NOON = Date.UTC(2026, 5, 15, 12);
-
-function rowsOf(name: string): readonly (readonly string[])[] {
-  const [, block = ''] = DOC.split(new RegExp(`<!-- /?${name} -->`, 'u'));
-  return block
-    .split('\n')
-    .filter((line) => line.startsWith('|') && !/^\|[\s|:-]+\|$/u.test(line))
-    .slice(1)
-    .map((line) =>
-      line
-        .slice(1, -1)
-        .split('|')
-        .map((cell) => cell.trim()),
-    );
-}
 
 /** What stands in code marks. */
 function quoted(cell = ''): readonly string[] {
@@ -27,7 +13,7 @@ function quoted(cell = ''): readonly string[] {
 
 test('the headers stand in the order in which they are asked', () => {
   const documented = new Map<string, string[]>();
-  for (const [order = '', headers] of rowsOf('order')) {
+  for (const [order = '', headers] of tableBetweenMarks(PAGE, 'order')) {
     const group = documented.get(order) ?? [];
     documented.set(order, [...group, ...quoted(headers).map((name) => name.toLowerCase())].toSorted());
   }
@@ -42,7 +28,7 @@ test('the headers stand in the order in which they are asked', () => {
 });
 
 test('the statuses are those on which waits bind', () => {
-  const scopes = rowsOf('statuses').map(([statuses = '']) => statuses);
+  const scopes = tableBetweenMarks(PAGE, 'statuses').map(([statuses = '']) => statuses);
   expect(scopes).toEqual(['429', '403, 408, 413, 5xx', '3xx except 304', 'anything else']);
   const named = (text: string): readonly number[] =>
     text.split(', ').flatMap((part) => (part === '5xx' ? [500, 503, 599] : [Number(part)]));
@@ -57,7 +43,7 @@ test('the statuses are those on which waits bind', () => {
 });
 
 test('every value that is said to be read is read as it says', () => {
-  const [numbers = [], labelled = []] = rowsOf('read');
+  const [numbers = [], labelled = []] = tableBetweenMarks(PAGE, 'read');
   for (const [values, results = ''] of [numbers, labelled]) {
     const seconds = results.replace(' s', '').split(', ').map(Number);
     const read = quoted(values).map((value) =>
@@ -67,13 +53,13 @@ test('every value that is said to be read is read as it says', () => {
       seconds,
     );
   }
-  const [whole = '', minute = ''] = quoted(rowsOf('read')[4]?.[0]);
+  const [whole = '', minute = ''] = quoted(tableBetweenMarks(PAGE, 'read')[4]?.[0]);
   expect(parseRetryAfterLenient({ lines: [whole], receivedAtMs: NOON })).toMatchObject({ seconds: 30 });
   expect(parseRetryAfterLenient({ lines: [minute], receivedAtMs: NOON })).toMatchObject({ seconds: 60 });
 });
 
 test('every value that is said to be no usable wait is none, to either parser', () => {
-  const values = rowsOf('unread').flatMap(([cell]) => quoted(cell));
+  const values = tableBetweenMarks(PAGE, 'unread').flatMap(([cell]) => quoted(cell));
   expect(values.length).toBeGreaterThan(10);
   for (const value of values) {
     const line = value.replace('…', 'Mon, 15 Jun 2026');

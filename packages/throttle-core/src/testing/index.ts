@@ -1,4 +1,5 @@
 export { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
+export { tableBetweenMarks, tableUnderHeading } from './docs-table.ts';
 export { GateFixture, OPEN_BATCH, PLAIN_RULES } from './gate-fixture.ts';
 export { ManualClock } from './manual-clock.ts';
 export {
