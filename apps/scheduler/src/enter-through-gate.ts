@@ -9,12 +9,15 @@ import {
   type SpendLimits,
   batchDefaultsOf,
 } from '@holdoff/throttle-core';
-import type { Enter, EnterDecision, UrlEntry } from '@holdoff/url-job';
+import type { Enter, EnterDecision, ExitQuestion, UrlEntry } from '@holdoff/url-job';
 
 /** The policy in force, as entering needs it. */
 export interface EntryPolicies {
-  /** For one host: `hostname` is lower-cased ASCII. */
-  readonly forHost: (hostname: string) => { readonly hostKey: HostKey; readonly policy: Policy };
+  /** For one entry: `hostname` is lower-cased ASCII. */
+  readonly forHost: (
+    hostname: string,
+    entry: Pick<ExitQuestion, 'batch' | 'job'>,
+  ) => { readonly hostKey: HostKey; readonly policy: Policy };
   /** What a batch begins with that nobody has created before its first job. */
   readonly forBatch: () => { readonly policy: Policy; readonly spend: SpendLimits };
 }
@@ -28,7 +31,10 @@ export function enterThroughGate(gate: Pick<Gate, 'enter'>, policies: EntryPolic
     const decisions = new Map<UrlEntry, EnterDecision>();
     const byBatch = new Map<string, { readonly entry: UrlEntry; readonly job: EnteringJob }[]>();
     for (const entry of entries) {
-      const { hostKey, policy } = policies.forHost(entry.hostname);
+      const { hostKey, policy } = policies.forHost(entry.hostname, {
+        batch: entry.job.batch,
+        job: entry.id,
+      });
       if (policy.methods !== 'any' && !policy.methods.includes(entry.job.method)) {
         decisions.set(entry, { kind: 'refused', reason: 'method' });
         continue;

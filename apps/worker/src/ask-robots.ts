@@ -1,8 +1,9 @@
+import type { ProxyExit } from '@holdoff/url-job';
 import { type Answer, askGate } from './ask-gate.ts';
 import type { Attempt, Target } from './attempt.ts';
 import { answerOf } from './decide-step.ts';
 import { leaveHost } from './end-attempt.ts';
-import type { ProxyExit } from './proxy/exit-pool.ts';
+import { type Passage, scopedTo } from './proxy/ask-proxy.ts';
 import { crawlDelayPace } from './robots/crawl-delay-pace.ts';
 import { type RobotsAsk, robotsRequest } from './robots/robots-book.ts';
 
@@ -24,6 +25,7 @@ export async function askRobots(
   attempt: Attempt,
   target: Target,
   exit: ProxyExit | null,
+  passage: Passage,
 ): Promise<RobotsAnswer> {
   const { robots, gate, sleep, workerId } = attempt.parts;
   const { settings, policy } = target.scope;
@@ -51,8 +53,9 @@ export async function askRobots(
           await robots.giveUp(verdict.ask);
           return over(await gate.now());
         }
-        const refused = await fetchRobots(attempt, target, verdict.ask, exit);
-        if (refused !== null) return { kind: 'not_admitted', answer: refused };
+        const fetched = await fetchRobots(attempt, target, verdict.ask, exit, passage);
+        if (fetched === 'proxy_failed') return over(await gate.now());
+        if (fetched !== 'known') return { kind: 'not_admitted', answer: fetched };
       }
     }
   }
@@ -68,16 +71,17 @@ function atPace(target: Target, paceIntervalMs: number): Target {
   return { ...target, scope: { ...scope, rules: { ...scope.rules, paceIntervalMs } } };
 }
 
-/** Asks for one robots.txt, over its redirects. null: the book knows more now. */
+/** Asks for one robots.txt, over its redirects. `known`: the book knows more now. */
 async function fetchRobots(
   attempt: Attempt,
   page: Target,
   first: RobotsAsk,
   exit: ProxyExit | null,
-): Promise<Exclude<Answer, { kind: 'admitted' }> | null> {
-  const { robots, scopeOf, fetchPage, proxyPauses } = attempt.parts;
+  passage: Passage,
+): Promise<Exclude<Answer, { kind: 'admitted' }> | 'known' | 'proxy_failed'> {
+  const { robots, scopeOf, fetchPage } = attempt.parts;
   for (let ask: RobotsAsk | null = first; ask !== null;) {
-    const target: Target = { ...page, url: ask.url, scope: scopeOf(ask.url) };
+    const target = scopedTo({ ...page, url: ask.url, scope: scopeOf(ask.url) }, exit);
     const answer = await askGate(attempt, target, 'robots');
     if (answer.kind !== 'admitted') {
       await robots.giveUp(ask);
@@ -92,9 +96,14 @@ async function fetchRobots(
     };
     const exchange = await fetchPage(robotsRequest(ask, request));
     const answered = answerOf(attempt, target, answer, exchange);
-    if (exit !== null) await proxyPauses.record(exit, exchange);
+    await passage.tell(exchange);
     await leaveHost(attempt, answered);
+    if (exchange.outcome.source === 'proxy') {
+      // It says nothing about the file: the job waits for its proxy, not for the host's robots.txt.
+      await robots.giveUp(ask);
+      return 'proxy_failed';
+    }
     ask = await robots.learn(ask, exchange);
   }
-  return null;
+  return 'known';
 }

@@ -1,14 +1,12 @@
 import type { BatchId, Gate, HostKey, HostRules, JobId, Policy, StopReason } from '@holdoff/throttle-core';
 import type { HostSettings, SpendPolicy } from '@holdoff/throttle-core/policy-file';
-import type { FieldFault, UrlJob } from '@holdoff/url-job';
+import type { FieldFault, ProxyExit, UrlJob } from '@holdoff/url-job';
 import type { Disposition } from './apply-decision.ts';
 import type { Admitted } from './ask-gate.ts';
 import type { DeliveredPage, EndedUrl } from './deliver-result.ts';
 import type { FetchPage, PageExchange } from './fetch-page.ts';
 import type { FollowUps } from './handler/enter-follow-ups.ts';
 import type { HandlerPool } from './handler/handler-pool.ts';
-import type { ProxyExit } from './proxy/exit-pool.ts';
-import type { ProxyPauses } from './proxy/proxy-pauses.ts';
 import type { RobotsBook } from './robots/robots-book.ts';
 import type { HopPosition } from './redirect/next-hop.ts';
 
@@ -53,7 +51,6 @@ export interface WorkerParts {
   readonly robots: Pick<RobotsBook, 'check' | 'learn' | 'giveUp'>;
   /** The proxy that carries requests for a target. null: none; undefined: the policy names a pool that is not here. */
   readonly exitOf: (attempt: Attempt, target: Target) => ProxyExit | null | undefined;
-  readonly proxyPauses: Pick<ProxyPauses, 'pausedForMs' | 'record'>;
   readonly workerId: string;
   /** Judges a URL before permission is asked: form, address, method. null: nothing against it. */
   readonly refuseUrl: (url: string, policy: Policy) => Refusal | null;

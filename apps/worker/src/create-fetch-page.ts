@@ -7,10 +7,11 @@ import type { FetchPage, PageExchange } from './fetch-page.ts';
 import { AddressGuard, type AddressGuardSettings } from './guard/address-guard.ts';
 import { checkUrl } from './guard/check-url.ts';
 import { createDirectAgents } from './guard/direct-agents.ts';
-import { closeExit, type Exit } from './guard/exit.ts';
+import { closeExit, type Exit, routeOf } from './guard/exit.ts';
 import { DEFAULT_POOL, NO_POOL, type PoolLimits } from './guard/pool-limits.ts';
 import { createResolver, DEFAULT_RESOLVER, type Resolve } from './guard/resolver.ts';
 import { ExitPool } from './proxy/exit-pool.ts';
+import { failureOfStatus, proxyFailureOf } from './proxy/proxy-failure.ts';
 import type { Proxy } from './proxy/proxy-settings.ts';
 
 export interface FetchPageSettings {
@@ -41,6 +42,7 @@ export function createFetchPage(settings: FetchPageSettings): PageFetcher {
     pooled: createDirectAgents(guard, resolve, limits),
     fresh: createDirectAgents(guard, resolve, NO_POOL),
     route: 'direct',
+    plainRoute: 'direct',
   };
   const exits = new ExitPool(settings.proxies ?? [], guard, resolve, limits);
 
@@ -56,9 +58,10 @@ export function createFetchPage(settings: FetchPageSettings): PageFetcher {
     const budget = new AttemptBudget(request.budgetMs, request.signal);
     try {
       const result = await runExchange(request, verdict.url, settings.userAgent, exit, budget);
-      if (result.kind === 'failed') return failedExchange(result.fault, result.sent, exit.route, elapsedMs());
+      if (result.kind === 'failed')
+        return failedExchange(result.fault, result.sent, routeOf(exit, verdict.url), elapsedMs());
       const { kind: _, ...facts } = result;
-      return { ...facts, durationMs: elapsedMs(), sent: true, proxyAnswer: null };
+      return { ...facts, durationMs: elapsedMs(), sent: true, ...ofProxy(facts) };
     } finally {
       budget.dispose();
     }
@@ -76,11 +79,12 @@ export function createFetchPage(settings: FetchPageSettings): PageFetcher {
 function failedExchange(
   fault: FetchFault,
   sent: boolean,
-  route: Exit['route'],
+  route: Exit['plainRoute'],
   durationMs: number,
 ): PageExchange {
+  const outcome = outcomeOfFault(fault, route);
   return {
-    outcome: outcomeOfFault(fault, route),
+    outcome,
     status: 0,
     headers: {},
     receivedAtMs: 0,
@@ -91,6 +95,16 @@ function failedExchange(
     durationMs,
     redirectTo: null,
     sent,
+    proxyFailure: outcome.source === 'proxy' ? proxyFailureOf(fault) : null,
     proxyAnswer: fault.kind === 'proxy' ? fault.answer : null,
   };
+}
+
+/** An answer to a plain request through a proxy may be the proxy's own. */
+function ofProxy(
+  answer: Pick<PageExchange, 'outcome' | 'status' | 'headers' | 'receivedAtMs'>,
+): Pick<PageExchange, 'proxyFailure' | 'proxyAnswer'> {
+  const { outcome, status, headers, receivedAtMs } = answer;
+  if (outcome.source !== 'proxy') return { proxyFailure: null, proxyAnswer: null };
+  return { proxyFailure: failureOfStatus({ status }), proxyAnswer: { status, headers, receivedAtMs } };
 }

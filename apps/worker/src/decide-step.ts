@@ -95,6 +95,7 @@ function decideStep(input: StepInput): Step {
     rateLimit: hints.rateLimit,
     redirect: next === null ? null : { hop: next.hops },
     method: input.job.method,
+    unsent: isUnsent(exchange),
     // The gate checks the batch's consent and its budget of money and bytes at each admission.
     cancelled: false,
     approved: true,
@@ -109,6 +110,11 @@ function decideStep(input: StepInput): Step {
   if (next === null || plan.jobEffect.kind === 'stop') return { kind: 'conclude', plan, next: null };
   const waits = plan.jobEffect.kind !== 'continue' || (plan.notBeforeMs ?? 0) > input.nowMs;
   return waits ? { kind: 'conclude', plan, next } : { kind: 'follow', plan, next };
+}
+
+/** Nothing of the request reached the host, as far as its proxy tells. */
+function isUnsent({ sent, proxyFailure }: PageExchange): boolean {
+  return !sent || proxyFailure === 'credentials';
 }
 
 /** One bounded line for the decision trail: what was seen, what was concluded, under which policy. */

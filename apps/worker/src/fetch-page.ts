@@ -1,6 +1,6 @@
-import type { BodyPolicy, Outcome } from '@holdoff/throttle-core';
+import type { BodyPolicy, Outcome, ProxyFailure } from '@holdoff/throttle-core';
+import type { ProxyExit } from '@holdoff/url-job';
 import type { ProxyAnswer } from './fetch/fetch-fault.ts';
-import type { ProxyExit } from './proxy/exit-pool.ts';
 
 /** What one request of an attempt needs to know. The gate has already admitted it. */
 export interface PageRequest {
@@ -40,6 +40,8 @@ export interface PageExchange {
   readonly redirectTo: string | null;
   /** False when it is certain that no byte of the request reached the wire. */
   readonly sent: boolean;
+  /** How the proxy failed; absent or null: it did not, or there is none. */
+  readonly proxyFailure?: ProxyFailure | null;
   /** What the proxy answered instead of carrying the request: for the proxy's own cooldown, never the host's. */
   readonly proxyAnswer?: ProxyAnswer | null;
 }

@@ -1,9 +1,17 @@
-import { type BatchId, PRESETS } from '@holdoff/throttle-core';
+import { type BatchId, type HostKey, type JobId, PRESETS, proxyScope } from '@holdoff/throttle-core';
 import { OPEN_BATCH, sampleOutcome } from '@holdoff/throttle-core/testing';
+import { urlJobId } from '@holdoff/url-job';
 import { expect, test } from 'vitest';
+import type { Scope } from './attempt.ts';
+import type { PageExchange } from './fetch-page.ts';
 import { handleUrlJob } from './handle-url-job.ts';
-import type { ProxyExit } from './proxy/exit-pool.ts';
-import { SAMPLE_JOB as JOB, sampleDelivery, sampleJob, sampleWorld } from './testing/sample-attempt.ts';
+import {
+  SAMPLE_JOB as JOB,
+  sampleDelivery,
+  sampleJob,
+  type SampleWorld,
+  sampleWorld,
+} from './testing/sample-attempt.ts';
 
 const ATTEMPT_MS = PRESETS.balanced.deadline.attemptMs;
 const unavailable = { outcome: sampleOutcome('unavailable'), status: 503, body: new Uint8Array(0) };
@@ -57,34 +65,103 @@ test('a delivery that is cut before it asks is put back and charged nothing', as
   expect(await gate.inspectJob(JOB)).toBeUndefined();
 });
 
-const exit = {} as ProxyExit;
-const pausedProxy = {
-  exitOf: () => exit,
-  proxyPauses: { pausedForMs: async () => 60_000, record: async () => undefined },
+const PROXY = proxyScope('p1');
+const exitOf = () => ({ proxy: 'p1', session: null });
+const proxyDown: Partial<PageExchange> = {
+  outcome: { class: 'neutral', source: 'proxy', stop: null, detail: 'proxy p1: ECONNREFUSED' },
+  status: 0,
+  sent: false,
+  proxyFailure: 'proxy',
 };
 
-test('a paused proxy makes a job wait, and asks nothing of the host', async () => {
-  const { parts, gate, clock } = sampleWorld(undefined, pausedProxy);
-  expect(await handleUrlJob(sampleDelivery(), parts)).toEqual({
-    kind: 'delay',
-    untilMs: clock.now() + 60_000,
-    data: null,
-  });
-  expect(await gate.inspectJob(JOB)).toBeUndefined();
+/** Five jobs of another batch find the proxy down. */
+async function failProxy(world: SampleWorld): Promise<void> {
+  for (const n of [1, 2, 3, 4, 5]) {
+    const job = sampleJob({ batch: `before-${n}` });
+    const id = urlJobId({ ...job, method: 'GET' }) as string as JobId;
+    await handleUrlJob(sampleDelivery({ job: id, data: job }), world.parts);
+    // The pace of a new host.
+    world.clock.advance(1_000);
+  }
+}
+
+test('a proxy that is left alone makes a job wait in its line, and asks nothing of the host', async () => {
+  const world = sampleWorld(() => proxyDown, { exitOf });
+  await failProxy(world);
+  const hostBefore = await world.gate.inspectHost('site.example' as HostKey);
+  const said = await handleUrlJob(sampleDelivery(), world.parts);
+  expect(said).toMatchObject({ kind: 'delay', data: null });
+  expect(world.seen.fetched).toHaveLength(5);
+  expect(await world.gate.inspectHost(PROXY)).toMatchObject({ circuit: { state: 'open' } });
+  expect(await world.gate.inspectHost('site.example' as HostKey)).toEqual(hostBefore);
+  expect(hostBefore).toMatchObject({ circuit: { state: 'closed' }, cooldownUntilMs: 0, leases: [] });
+});
+
+test('what a proxy did not carry costs its job no attempt, no token, and no attempt of its limit', async () => {
+  const policy = { ...PRESETS.balanced, attempts: { ...PRESETS.balanced.attempts, totalMax: 2 } };
+  const world = sampleWorld(() => proxyDown, { exitOf }, policy);
+  const { gate, clock, seen, parts } = world;
+  for (let number = 1; number <= 40; number += 1) {
+    const said = await handleUrlJob(sampleDelivery({ number }), parts);
+    if (said.kind !== 'delay') throw new Error(`it ended: ${JSON.stringify(said)}`);
+    clock.advance(Math.max(0, said.untilMs - clock.now()));
+  }
+  expect(seen.fetched.length).toBeGreaterThan(8);
+  expect(await gate.inspectJob(JOB)).toMatchObject({ facts: { attempts: 1 }, ended: null });
+  expect(await gate.inspectBatch('nightly' as BatchId)).toMatchObject({ attempts: 1 });
 });
 
 test.each([
-  { what: 'just in time', spareMs: 1, ends: false },
-  { what: 'too late by a millisecond', spareMs: 0, ends: true },
-])('a proxy that is back $what for the deadline of a job', async ({ spareMs, ends }) => {
-  const { parts, gate, clock, seen } = sampleWorld(undefined, pausedProxy);
-  const { rules, host } = parts.scopeOf('https://site.example/');
-  const deadlineMs = clock.now() + 60_000 + rules.attemptMs + rules.headroomMs + spareMs;
+  { what: 'answers', exchange: {}, circuit: 'closed' },
+  {
+    what: 'is throttled, which is the host speaking,',
+    exchange: { outcome: sampleOutcome('throttled'), status: 429, headers: { 'retry-after': ['60'] } },
+    circuit: 'closed',
+  },
+  { what: 'finds the proxy down again', exchange: proxyDown, circuit: 'open' },
+])('the one job that tries a failed proxy and $what', async ({ exchange, circuit }) => {
+  let now: Partial<PageExchange> = proxyDown;
+  const world = sampleWorld(() => now, { exitOf });
+  await failProxy(world);
+  world.clock.advance(30_000);
+  now = exchange;
+  await handleUrlJob(sampleDelivery(), world.parts);
+  expect(await world.gate.inspectHost(PROXY)).toMatchObject({ circuit: { state: circuit } });
+  const { cooldownUntilMs } = (await world.gate.inspectHost('site.example' as HostKey)) ?? {};
+  expect((cooldownUntilMs ?? 0) > world.clock.now()).toBe('status' in exchange && exchange.status === 429);
+});
+
+test('a trial that its host does not admit is free for another job at once', async () => {
+  const world = sampleWorld(() => proxyDown, { exitOf });
+  await failProxy(world);
+  world.clock.advance(30_000);
+  await world.gate.hold('site.example' as HostKey, 'test', 'owner');
+  await handleUrlJob(sampleDelivery(), world.parts);
+  expect(await world.gate.inspectHost(PROXY)).toMatchObject({ circuit: { state: 'half_open', probe: null } });
+});
+
+test('a job that its proxy keeps past its deadline ends for that', async () => {
+  const world = sampleWorld(() => proxyDown, { exitOf });
+  await failProxy(world);
+  const { rules, host } = world.parts.scopeOf('https://site.example/');
+  const deadlineMs = world.clock.now() + rules.attemptMs + rules.headroomMs;
   const entering = { job: JOB, host, rules, priority: 50, notBeforeMs: 0, deadlineMs };
-  await gate.enter({ batch: 'nightly' as BatchId, batchDefaults: OPEN_BATCH, jobs: [entering] });
-  const said = await handleUrlJob(sampleDelivery(), parts);
-  expect(said.kind).toBe(ends ? 'complete' : 'delay');
-  expect(seen.delivered.map(({ reason }) => reason)).toEqual(ends ? ['deadline'] : []);
+  await world.gate.enter({ batch: 'nightly' as BatchId, batchDefaults: OPEN_BATCH, jobs: [entering] });
+  expect((await handleUrlJob(sampleDelivery(), world.parts)).kind).toBe('complete');
+  expect(world.seen.delivered.map(({ reason }) => reason)).toEqual(['deadline']);
+});
+
+test('each exit is a scope of its own where the policy says so', async () => {
+  const throttled = { outcome: sampleOutcome('throttled'), status: 429, headers: { 'retry-after': ['60'] } };
+  const world = sampleWorld(() => throttled, { exitOf });
+  const scopeOf = (url: string): Scope => {
+    const scope = world.parts.scopeOf(url);
+    return { ...scope, settings: { ...scope.settings, throttleScope: 'exit' } };
+  };
+  await handleUrlJob(sampleDelivery(), { ...world.parts, scopeOf });
+  const through = await world.gate.inspectHost('site.example:via:p1' as HostKey);
+  expect(through?.cooldownUntilMs).toBeGreaterThan(world.clock.now());
+  expect(await world.gate.inspectHost('site.example' as HostKey)).toBeUndefined();
 });
 
 test('a job that is refused after earlier attempts says how many it made', async () => {

@@ -1,10 +1,11 @@
-import { parseUrlJob, type UrlJob } from '@holdoff/url-job';
+import { parseUrlJob, type ProxyExit, type UrlJob } from '@holdoff/url-job';
 import type { Disposition } from './apply-decision.ts';
 import { type Admitted, type Answer, askGate } from './ask-gate.ts';
 import { askRobots, type RobotsAnswer } from './ask-robots.ts';
 import { Attempt, type Delivery, type Target, type WorkerParts } from './attempt.ts';
 import { answerOf } from './decide-step.ts';
 import { readPage } from './handler/read-page.ts';
+import { askProxy, type Passage, type PassageReply, scopedTo } from './proxy/ask-proxy.ts';
 import { hopHeaders } from './redirect/hop-headers.ts';
 import { type HopPosition, urlFingerprint } from './redirect/next-hop.ts';
 import { endAttempt, endUnsent, leaveHost, withHop } from './end-attempt.ts';
@@ -13,7 +14,7 @@ type Headers = Readonly<Record<string, string>>;
 
 /**
  * The story of one delivery of a URL job, top to bottom:
- * read it → ask robots.txt → ask the gate → fetch → decide → show the page to the handler →
+ * read it → ask for its proxy → ask robots.txt → ask the gate → fetch → decide → show the page to the handler →
  * hand the result over and settle → say where the queue job goes.
  *
  * A redirect asks the gate of its target's host and goes on in the same attempt. Nothing waits here for longer
@@ -47,17 +48,17 @@ export async function handleUrlJob(delivery: Delivery, parts: WorkerParts): Prom
         'proxy',
         'the policy names a proxy pool that the workers do not have',
       );
-    const pausedForMs = exit === null ? 0 : await parts.proxyPauses.pausedForMs(exit);
-    if (pausedForMs > 0) return waitUnasked(attempt, target, (await parts.gate.now()) + pausedForMs);
-
-    const robots = await askRobots(attempt, target, exit);
-    if (robots.kind !== 'allowed') return notAllowed(attempt, target, robots);
-    target = robots.target;
-    // What would be cut at once must not be charged as an attempt.
-    if (delivery.signal.aborted) return putBack(attempt, target);
-
-    const answer = await askGate(attempt, target, target.purpose);
-    if (answer.kind !== 'admitted') return notAdmitted(attempt, target, answer);
+    target = scopedTo(target, exit);
+    const proxy = await askProxy(attempt, target, exit);
+    if (proxy.kind !== 'go') return notThrough(attempt, target, proxy);
+    const { passage } = proxy;
+    const permit = await askForPage(attempt, target, exit, passage);
+    if (permit.kind !== 'admitted') {
+      await passage.leave();
+      return permit.refused();
+    }
+    target = permit.target;
+    const { answer } = permit;
 
     firstAskedAtMs ??= answer.askedAtMonotonicMs;
     const exchange = await parts.fetchPage({
@@ -70,12 +71,58 @@ export async function handleUrlJob(delivery: Delivery, parts: WorkerParts): Prom
       exit,
     });
     const answered = answerOf(attempt, target, answer, exchange);
-    if (exit !== null) await parts.proxyPauses.record(exit, exchange);
+    await passage.tell(exchange);
+    await passage.leave();
     if (answered.step.kind === 'conclude')
       return endAttempt(attempt, await readPage(attempt, answered, firstAskedAtMs));
 
     await leaveHost(attempt, answered);
     target = hopTarget(answered.step.next, parts);
+  }
+}
+
+type Permit =
+  | { readonly kind: 'admitted'; readonly target: Target; readonly answer: Admitted }
+  /** Says where the queue job goes instead. */
+  | { readonly kind: 'refused'; readonly refused: () => Promise<Disposition> | Disposition };
+
+/** Asks robots.txt, then the gate, for one request. */
+async function askForPage(
+  attempt: Attempt,
+  asked: Target,
+  exit: ProxyExit | null,
+  passage: Passage,
+): Promise<Permit> {
+  const robots = await askRobots(attempt, asked, exit, passage);
+  if (robots.kind !== 'allowed')
+    return { kind: 'refused', refused: () => notAllowed(attempt, asked, robots) };
+  const { target } = robots;
+  // What would be cut at once must not be charged as an attempt.
+  if (attempt.delivery.signal.aborted) return { kind: 'refused', refused: () => putBack(attempt, target) };
+  const answer = await askGate(attempt, target, target.purpose);
+  if (answer.kind !== 'admitted')
+    return { kind: 'refused', refused: () => notAdmitted(attempt, target, answer) };
+  return { kind: 'admitted', target, answer };
+}
+
+/** What a proxy that is left alone means for the queue job. */
+function notThrough(
+  attempt: Attempt,
+  target: Target,
+  reply: Exclude<PassageReply, { kind: 'go' }>,
+): Promise<Disposition> | Disposition {
+  switch (reply.kind) {
+    case 'wait':
+      return { kind: 'delay', untilMs: reply.fallbackMs, data: parkedAt(attempt, target) };
+    case 'stop':
+      return endUnsent(
+        attempt,
+        target.url,
+        reply.reason,
+        'its proxy is left alone past the deadline of the job',
+      );
+    case 'stale':
+      return reply.ended === null ? { kind: 'abandon' } : { kind: 'complete', end: reply.ended };
   }
 }
 
@@ -124,7 +171,7 @@ async function putBack(attempt: Attempt, target: Target): Promise<Disposition> {
 }
 
 /**
- * A wait that the gate is not asked about: for a proxy, or for another worker's robots.txt. It spends no attempt. The
+ * A wait that the gate is not asked about: for another worker's robots.txt. It spends no attempt. The
  * gate ends jobs at their deadline as they ask, so one that never comes to ask is ended here, by the same rule.
  */
 async function waitUnasked(attempt: Attempt, target: Target, untilMs: number): Promise<Disposition> {
@@ -132,12 +179,7 @@ async function waitUnasked(attempt: Attempt, target: Target, untilMs: number): P
   const deadlineMs = known?.facts.deadlineMs ?? attempt.job.deadlineMs ?? 0;
   const { attemptMs, headroomMs } = target.scope.rules;
   if (deadlineMs > 0 && untilMs + attemptMs + headroomMs >= deadlineMs)
-    return endUnsent(
-      attempt,
-      target.url,
-      'deadline',
-      'its proxy or robots.txt keeps it waiting past its deadline',
-    );
+    return endUnsent(attempt, target.url, 'deadline', 'robots.txt keeps it waiting past its deadline');
   return { kind: 'delay', untilMs, data: parkedAt(attempt, target) };
 }
 

@@ -11,7 +11,7 @@ import {
   startMetricsServer,
 } from '@holdoff/service-runtime';
 import { type JobId, WheelTimer } from '@holdoff/throttle-core';
-import { promoteCalled } from '@holdoff/url-job';
+import { promoteCalled, publishProxyPools } from '@holdoff/url-job';
 import { createAttemptLog, fanOut } from './attempt-log.ts';
 import { credentialVariables, listOf, type WorkerConfig } from './config.ts';
 import { createFetchPage, type PageFetcher } from './create-fetch-page.ts';
@@ -49,6 +49,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   const policy = await followFleetPolicy(stores.queueRedis, config.HOLDOFF_DEPLOYMENT, logger);
   const sinks = await createSinks(config, stores.gateRedis);
   const { proxies, pools } = await readProxyPools(config.PROXIES_FILE, credentialVariables());
+  if (pools.size > 0) await publishProxyPools(stores.queueRedis, stores.names, pools);
   const fetcher = createFetchPage({
     addresses: {
       allowedNetworks: listOf(config.ALLOW_NETWORKS),

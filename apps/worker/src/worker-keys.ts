@@ -8,7 +8,6 @@ import { queueNames } from '@holdoff/url-job';
  * |---|---|---|
  * | `{d}:robots:<origin>` | what the origin's robots.txt says to us, JSON | its freshness, 24 h at most |
  * | `{d}:robots-claim:<origin>` | the worker that fetches it now | one attempt |
- * | `{d}:proxy-pause:<name>` | why a proxy is left alone | the pause |
  * | `{d}:validators:<digest>` | `ETag` and `Last-Modified` of a page, JSON | the store's, 30 days by default |
  * | `{d}:followed:<batch>` | set of the job ids that handlers added to a batch | 7 days |
  * | `{d}:results` | stream of results, for the sink `stream` | none, a length |
@@ -18,7 +17,6 @@ export interface WorkerKeys {
   followed(batch: string): string;
   robots(origin: string): string;
   robotsClaim(origin: string): string;
-  proxyPause(proxy: string): string;
   validators(url: string, headersRef: string | null): string;
 }
 
@@ -29,7 +27,6 @@ export function workerKeys(deployment: string, resultsId = ''): WorkerKeys {
     results: `${prefix}:results`,
     followed: (batch) => `${prefix}:followed:${batch}`,
     robots: (origin) => `${prefix}:robots:${origin}`,
-    proxyPause: (proxy) => `${prefix}:proxy-pause:${proxy}`,
     robotsClaim: (origin) => `${prefix}:robots-claim:${origin}`,
     // A page may look different to other headers, so validators are kept for each header set by itself.
     validators: (url, headersRef) =>

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobId, WheelTimer } from '@holdoff/throttle-core';
+import { chooseExit, type ProxyPools } from '@holdoff/url-job';
 import type { AttemptEvents, WorkerParts } from './attempt.ts';
 import type { PageFetcher } from './create-fetch-page.ts';
 import { deliverResult, type Sink } from './deliver-result.ts';
@@ -10,8 +11,6 @@ import { enterFollowUps } from './handler/enter-follow-ups.ts';
 import type { HandlerPool } from './handler/handler-pool.ts';
 import type { HeaderSet } from './header-sets.ts';
 import type { PolicyView } from './policy-view.ts';
-import { chooseExit, type ProxyPool } from './proxy/choose-exit.ts';
-import { ProxyPauses } from './proxy/proxy-pauses.ts';
 import { refusePayload } from './refuse-payload.ts';
 import { ROBOTS_DEFAULTS, RobotsBook } from './robots/robots-book.ts';
 import { recordStopped } from './record-stopped.ts';
@@ -31,7 +30,7 @@ export interface PartsInput {
   readonly events: AttemptEvents;
   readonly call: (jobs: readonly JobId[]) => Promise<void>;
   readonly wheel: Pick<WheelTimer, 'lookWithin'>;
-  readonly pools: ReadonlyMap<string, ProxyPool>;
+  readonly pools: ProxyPools;
   readonly headerSets: ReadonlyMap<string, HeaderSet>;
   readonly handler: HandlerPool | null;
   /** URLs that handlers may add to one batch. */
@@ -52,7 +51,6 @@ export function createWorkerParts(input: PartsInput): WorkerParts {
 
 function joinParts(input: PartsInput): WorkerParts {
   const keys = workerKeys(input.deployment, input.resultsId);
-  const pauses = new ProxyPauses(input.stores.queueRedis, keys, () => performance.now());
   const validators = new ValidatorStore(input.stores.queueRedis, keys);
   const { stores, policy, fetcher, sinks, events, call, wheel } = input;
   return {
@@ -64,11 +62,6 @@ function joinParts(input: PartsInput): WorkerParts {
       if (proxyRef === null) return null;
       const pool = input.pools.get(proxyRef);
       return pool && chooseExit(pool, { host: scope.host, batch, job: delivery.job });
-    },
-    // What is not known of a proxy's health costs a request to the proxy, nothing else.
-    proxyPauses: {
-      pausedForMs: (exit) => pauses.pausedForMs(exit).catch(() => 0),
-      record: (exit, exchange) => pauses.record(exit, exchange).catch(() => undefined),
     },
     workerId: input.workerId,
     robots: new RobotsBook({

@@ -18,6 +18,15 @@ export type * from './core/plan-reason.ts';
 export { explainReason } from './core/plan-reason.ts';
 export type * from './core/plan-retry.ts';
 export { planRetry } from './core/plan-retry.ts';
+export {
+  hostKeyThrough,
+  hostOfScope,
+  PROXY_CIRCUIT,
+  PROXY_FAILURE_POINTS,
+  proxyOfScope,
+  proxyScope,
+} from './core/proxy-circuit.ts';
+export type { ProxyFailure } from './core/proxy-circuit.ts';
 export type * from './core/policy.ts';
 export { PRESET_NAMES, PRESETS } from './core/presets.ts';
 export type { PresetName } from './core/presets.ts';
@@ -33,6 +42,7 @@ export { parseSloppyDate } from './core/sloppy-date.ts';
 export { STOP_REASONS } from './core/stop-reason.ts';
 export type { StopReason } from './core/stop-reason.ts';
 export type * from './gate/gate.ts';
+export type * from './gate/proxy-gate.ts';
 export { CIRCUIT_STATES, WAIT_CAUSES } from './gate/gate.ts';
 export type { BatchRequest } from './gate/host-rules.ts';
 export { batchDefaultsOf, hostRulesOf } from './gate/host-rules.ts';

@@ -1,6 +1,8 @@
 export { DEFAULT_BATCH, NAME_GRAMMAR, isBatchName } from './batch-name.ts';
 export { URL_BYTES_MAX, canonicalUrl } from './canonical-url.ts';
 export type { CanonicalUrl } from './canonical-url.ts';
+export { chooseExit } from './choose-exit.ts';
+export type { ExitQuestion, ProxyExit, ProxyPool } from './choose-exit.ts';
 export { EnqueueClient } from './enqueue-client.ts';
 export type { EnqueueClientOptions, EnqueueResult, Enter, EnterDecision } from './enqueue-client.ts';
 export { DEFAULT_PRIORITY, enterUrl } from './enter-url.ts';
@@ -13,6 +15,8 @@ export { JOB_ID_GRAMMAR, isUrlJobId, urlJobId } from './job-id.ts';
 export type { UrlJobId } from './job-id.ts';
 export { promoteCalled } from './promote-called.ts';
 export type { PromoteOptions, Promoted } from './promote-called.ts';
+export { knownProxyPools, publishProxyPools } from './proxy-pools.ts';
+export type { ProxyPools } from './proxy-pools.ts';
 export { DEFAULT_DEPLOYMENT, DEPLOYMENT_GRAMMAR, queueNames } from './queue-names.ts';
 export type { QueueNames } from './queue-names.ts';
 export { readStoppedEntry, stoppedFields } from './stopped-entry.ts';

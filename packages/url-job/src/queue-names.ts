@@ -17,6 +17,8 @@ export interface QueueNames {
   /** BullMQ queue of recurring work, under the same prefix, and what is known of its runs. */
   readonly schedules: string;
   readonly scheduleRuns: string;
+  /** Hash: the proxy pools that the workers have, names only. */
+  readonly proxyPools: string;
 }
 
 export const DEPLOYMENT_GRAMMAR = /^[a-z0-9][a-z0-9-]{0,31}$/;
@@ -37,5 +39,6 @@ export function queueNames(deployment: string = DEFAULT_DEPLOYMENT): QueueNames 
     schedules: 'schedules',
     scheduleRuns: `{${deployment}}:schedule-runs`,
     stopped: `{${deployment}}:stopped`,
+    proxyPools: `{${deployment}}:proxy-pools`,
   };
 }

@@ -16,6 +16,8 @@ import {
   OperatorFault,
   withFleet,
 } from '../operator/operator-command.ts';
+import { scopesOf } from '../operator/scopes-of.ts';
+import type { RunStore } from '../run/run-store.ts';
 
 const METHODS = ['GET', 'HEAD'] as const;
 
@@ -32,21 +34,30 @@ export function explainCommand(): Command {
     .argument('<what>', 'a URL, a job id (j_…), a host or the name of a batch')
     .option('--batch <name>', 'batch of the URL; default: every batch that has it')
     .action((what: string, flags: Flags) =>
-      withFleet('explain', flags, async ({ gate }) => {
+      withFleet('explain', flags, async (store) => {
+        const { gate } = store;
         if (what.includes('://')) return explainUrl(gate, what, flags.batch);
         if (isUrlJobId(what)) {
           const job = await gate.inspectJob(what as string as JobId);
           if (job === undefined) throw new OperatorFault(`the fleet knows no job ${what}`);
           return tell(gate, job, what);
         }
-        return explainName(gate, what);
+        return explainName(store, flags.deployment, what);
       }),
     );
 }
 
-async function explainName(gate: Gate, name: string): Promise<{ json: unknown; text: string }> {
-  const host = await gate.inspectHost(hostKeyOf(name));
-  if (host !== undefined) return { json: { kind: 'host', ...host }, text: describeHost(host) };
+async function explainName(
+  store: RunStore,
+  deployment: string,
+  name: string,
+): Promise<{ json: unknown; text: string }> {
+  const { gate } = store;
+  const scopes = await scopesOf(store, deployment, hostKeyOf(name));
+  const known = await Promise.all(scopes.map((scope) => gate.inspectHost(scope)));
+  const hosts = known.filter((host) => host !== undefined).map((host) => ({ kind: 'host', ...host }));
+  if (hosts.length > 0)
+    return { json: hosts.length === 1 ? hosts[0] : hosts, text: hosts.map(describeHost).join('\n\n') };
   const batch = isBatchName(name) ? await gate.inspectBatch(batchIdOf(name)) : undefined;
   if (batch !== undefined) return { json: { kind: 'batch', ...reportOf(batch) }, text: describeBatch(batch) };
   throw new OperatorFault(`the fleet knows no host and no batch ${JSON.stringify(name)}`);
@@ -77,7 +88,7 @@ async function explainUrl(
 
 async function tell(gate: Gate, job: JobSnapshot, name: string): Promise<{ json: unknown; text: string }> {
   const [host, batch, nowMs] = await Promise.all([
-    gate.inspectHost(job.host),
+    gate.inspectHost(job.waiting?.scope ?? job.host),
     gate.inspectBatch(job.batch),
     gate.now(),
   ]);

@@ -10,6 +10,7 @@ import {
   OperatorFault,
   withFleet,
 } from '../operator/operator-command.ts';
+import { scopesOf } from '../operator/scopes-of.ts';
 
 interface PauseFlags extends OperatorFlags {
   readonly reason: string;
@@ -66,9 +67,22 @@ function about(
   host: string,
   work: (gate: Gate, key: HostKey, url: string) => Promise<HostSnapshot>,
 ): Promise<void> {
-  return withFleet('host', flags, async ({ gate, url }) => {
-    const snapshot = await work(gate, hostKeyOf(host), url);
-    return { json: snapshot, text: describeHost(snapshot) };
+  return withFleet('host', flags, async (store) => {
+    const scopes = await scopesOf(store, flags.deployment, hostKeyOf(host));
+    const told: HostSnapshot[] = [];
+    const faults: OperatorFault[] = [];
+    for (const scope of scopes) {
+      try {
+        told.push(await work(store.gate, scope, store.url));
+      } catch (error) {
+        // An exit that nobody has used yet is unknown; a fault in all of them is one.
+        if (!(error instanceof OperatorFault || error instanceof RangeError)) throw error;
+        faults.push(new OperatorFault(error.message));
+      }
+    }
+    const [first] = told;
+    if (first === undefined) throw faults[0] ?? new OperatorFault(`the fleet knows no host ${host}`);
+    return { json: told.length === 1 ? first : told, text: told.map(describeHost).join('\n\n') };
   });
 }
 

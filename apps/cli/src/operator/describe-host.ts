@@ -1,4 +1,4 @@
-import type { HostSnapshot } from '@holdoff/throttle-core';
+import { type HostSnapshot, proxyOfScope } from '@holdoff/throttle-core';
 import { waitOf } from '../run/watch-batch.ts';
 import { paceOf } from './explain-job.ts';
 import { fields, fromNow, instant } from './operator-command.ts';
@@ -7,7 +7,7 @@ import { fields, fromNow, instant } from './operator-command.ts';
 export function describeHost(host: HostSnapshot): string {
   const { circuit, nowMs, pace, hold } = host;
   const rows: [string, string][] = [
-    ['host', host.host],
+    [proxyOfScope(host.host) === null ? 'host' : 'proxy', host.host],
     ['now', waitOf(host) || 'free to go'],
     ['waiting', `${host.waiting} in line, ${host.called} called, ${host.leases.length} in flight`],
     ['cooldown', host.cooldownUntilMs > nowMs ? `ends ${fromNow(host.cooldownUntilMs, nowMs)}` : 'none'],
@@ -29,6 +29,7 @@ export function describeHost(host: HostSnapshot): string {
   if (pace.override.kind !== 'none') rows.push(['pace override', JSON.stringify(pace.override)]);
   if (host.tokensLeft !== null) rows.push(['retry tokens', host.tokensLeft.toFixed(1)]);
   if (hold !== null) rows.push(['held', `${hold.reason} (by ${hold.by}, since ${instant(hold.sinceMs)})`]);
+  if (host.why !== null) rows.push(['failed last', host.why]);
   if (host.lookAtMs !== null) rows.push(['next look', fromNow(host.lookAtMs, nowMs)]);
   return fields(rows);
 }

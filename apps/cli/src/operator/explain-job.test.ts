@@ -3,6 +3,7 @@ import {
   createMemoryGate,
   type HostSnapshot,
   type JobSnapshot,
+  proxyScope,
   type StopReason,
   WAIT_CAUSES,
 } from '@holdoff/throttle-core';
@@ -43,12 +44,32 @@ async function sample(): Promise<Sample> {
 test('every cause of a wait is explained by a sentence of its own, with a decider and what comes next', async () => {
   const { job, host, batch } = await sample();
   const told = WAIT_CAUSES.map((cause) =>
-    explainJob({ ...job, waiting: { cause, untilMs: host.nowMs + 1, place: 4 } }, host, batch),
+    explainJob({ ...job, waiting: { cause, untilMs: host.nowMs + 1, place: 4, scope: null } }, host, batch),
   );
   expect(told.map(({ state }) => state)).toEqual(WAIT_CAUSES.map(() => 'waiting'));
   expect(new Set(told.map(({ why }) => why)).size).toBe(WAIT_CAUSES.length);
   expect(told.every(({ next }) => next !== '')).toBe(true);
   expect(told.filter(({ why }) => why.includes('5. in the line of')).length).toBe(WAIT_CAUSES.length - 1);
+});
+
+test('a wait for a proxy names the proxy, and how it failed', async () => {
+  const { job, host, batch } = await sample();
+  const scope = proxyScope('p1');
+  const causes = ['held', 'cooldown', 'circuit_open', 'probe_in_flight'] as const;
+  const told = causes.map((cause) =>
+    explainJob(
+      { ...job, waiting: { cause, untilMs: 1, place: 2, scope } },
+      { ...host, host: scope, why: 'proxy p1: ECONNREFUSED' },
+      batch,
+    ),
+  );
+  expect(new Set(told.map(({ why }) => why)).size).toBe(causes.length);
+  for (const { why, next } of told) {
+    expect(why).toContain('its proxy p1');
+    expect(why).toContain('3. in the line of proxy:p1');
+    expect(next).not.toContain('site.example');
+  }
+  expect(told[2]?.why).toContain('ECONNREFUSED');
 });
 
 test('a held host says why it is held, and how it goes on', async () => {
@@ -64,7 +85,7 @@ test('a held host says why it is held, and how it goes on', async () => {
 
 test('a cooldown names the instant of the host, or the one that the job knows', async () => {
   const { job, host, batch } = await sample();
-  const waits = { ...job, waiting: { cause: 'cooldown', untilMs: 1, place: null } } as const;
+  const waits = { ...job, waiting: { cause: 'cooldown', untilMs: 1, place: null, scope: null } } as const;
   expect(explainJob(waits, { ...host, cooldownUntilMs: 7_000 }, batch).untilMs).toBe(7_000);
   const facts = { ...job.facts, cooldownUntilMs: 5_000 };
   expect(explainJob({ ...waits, facts }, undefined, batch).untilMs).toBe(5_000);

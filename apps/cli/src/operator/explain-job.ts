@@ -1,4 +1,11 @@
-import type { BatchSnapshot, HostSnapshot, JobSnapshot, StopReason, WaitCause } from '@holdoff/throttle-core';
+import {
+  type BatchSnapshot,
+  type HostSnapshot,
+  type JobSnapshot,
+  proxyOfScope,
+  type StopReason,
+  type WaitCause,
+} from '@holdoff/throttle-core';
 
 /** Why a job is where it is: the answer to "why does it wait, until when, who decided, on what evidence, what next". */
 export interface JobExplanation {
@@ -23,7 +30,7 @@ const DECIDED_BY: Readonly<Partial<Record<StopReason, JobExplanation['decidedBy'
   poison: 'job',
 };
 
-/** Pure: live state in, sentences out. */
+/** Pure: live state in, sentences out. `host`: the scope in whose lane the job stands, its own host's or its proxy's. */
 export function explainJob(
   job: JobSnapshot,
   host: HostSnapshot | undefined,
@@ -66,7 +73,10 @@ function explainWait(
   evidence: string | null,
 ): JobExplanation {
   const place = job.waiting?.place ?? null;
-  const inLine = place === null ? '' : `, ${place + 1}. in the line of ${job.host}`;
+  const scope = job.waiting?.scope ?? job.host;
+  const proxy = proxyOfScope(scope);
+  const who = proxy === null ? 'the host' : `its proxy ${proxy}`;
+  const inLine = place === null ? '' : `, ${place + 1}. in the line of ${scope}`;
   switch (cause) {
     case 'not_before':
       return wait(
@@ -78,31 +88,41 @@ function explainWait(
       );
     case 'held':
       return wait(
-        `the host is held: ${host?.hold?.reason ?? 'by its owner'}${inLine}`,
+        `${who} is held: ${host?.hold?.reason ?? 'by its owner'}${inLine}`,
         null,
         'owner',
         evidence,
-        `holdoff host resume ${job.host} lets it go on; otherwise it ends at its deadline`,
+        `holdoff host resume ${scope} lets it go on; otherwise it ends at its deadline`,
       );
     case 'cooldown':
       return wait(
-        `the server asked the whole fleet to wait${inLine}`,
+        proxy === null
+          ? `the server asked the whole fleet to wait${inLine}`
+          : `${who} asked the whole fleet to wait${inLine}`,
         host?.cooldownUntilMs ?? job.facts.cooldownUntilMs,
         'server',
         evidence,
-        'the host reopens with one request, then through a ramp',
+        proxy === null
+          ? 'the host reopens with one request, then through a ramp'
+          : 'it goes on when the proxy may be used again',
       );
     case 'circuit_open':
       return wait(
-        `the host's circuit is open${inLine}`,
+        proxy === null
+          ? `the host's circuit is open${inLine}`
+          : `${who} fails and is left alone${inLine}${host?.why == null ? '' : `; ${host.why}`}`,
         host?.circuit.openUntilMs ?? job.facts.openUntilMs,
         'policy',
         evidence,
-        'one probe is sent; when it is served the circuit closes',
+        proxy === null
+          ? 'one probe is sent; when it is served the circuit closes'
+          : 'one request tries it; when it comes through, the others follow',
       );
     case 'probe_in_flight':
       return wait(
-        `one probe of the fleet is out${inLine}`,
+        proxy === null
+          ? `one probe of the fleet is out${inLine}`
+          : `one request of the fleet tries ${who}${inLine}`,
         host?.circuit.probe?.untilMs ?? null,
         'policy',
         evidence,

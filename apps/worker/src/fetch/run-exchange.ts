@@ -2,7 +2,7 @@ import type { Outcome } from '@holdoff/throttle-core';
 import { contentTypeFault } from '../decode/content-type.ts';
 import { ACCEPT_ENCODING, readContentCoding, transferCodingFault } from '../decode/content-coding.ts';
 import type { PageRequest } from '../fetch-page.ts';
-import type { Exit } from '../guard/exit.ts';
+import { type Exit, routeOf } from '../guard/exit.ts';
 import { readLocation } from '../redirect/location.ts';
 import type { AttemptBudget } from './attempt-budget.ts';
 import { outcomeOfAnswer, outcomeOfFault } from './classify-exchange.ts';
@@ -50,14 +50,15 @@ export async function runExchange(
     },
     headerBytesMax: request.body.headerBytesMax,
   };
-  if (exit.route === 'tunnel') budget.phase = 'proxy';
+  const route = routeOf(exit, url);
+  if (route !== 'direct') budget.phase = 'proxy';
   const first = await sendRequest(wire, exit.pooled, budget);
   // An idle socket's closing crossed our request: the server has answered nobody. GET and HEAD may go again at
   // once (RFC 9112 §9.3.1), over a socket that cannot be stale; the host sees one request.
   const reply =
     isStale(first) && budget.ended === undefined ? await sendRequest(wire, exit.fresh, budget) : first;
   if (reply.kind === 'no_answer') return { kind: 'failed', fault: reply.fault, sent: reply.sent };
-  return takeApart(request, url, reply, exit, budget);
+  return takeApart(request, url, reply, route, budget);
 }
 
 function isStale(reply: Answer | NoAnswer): boolean {
@@ -68,7 +69,7 @@ async function takeApart(
   request: PageRequest,
   url: URL,
   answer: Answer,
-  exit: Exit,
+  route: Exit['plainRoute'],
   budget: AttemptBudget,
 ): Promise<Answered> {
   const status = answer.response.statusCode ?? 0;
@@ -85,8 +86,7 @@ async function takeApart(
   const redirectTo = location.kind === 'target' ? location.url : null;
   const unread = async (fault: FetchFault | null): Promise<Answered> => {
     const { signs, wireBytes } = await glanceBody(answer, budget);
-    const outcome =
-      fault === null ? outcomeOfAnswer(head, signs, exit.route) : outcomeOfFault(fault, exit.route);
+    const outcome = fault === null ? outcomeOfAnswer(head, signs, route) : outcomeOfFault(fault, route);
     return {
       ...head,
       outcome,
@@ -108,9 +108,7 @@ async function takeApart(
   return {
     ...head,
     outcome:
-      read.fault === undefined
-        ? outcomeOfAnswer(head, null, exit.route)
-        : outcomeOfFault(read.fault, exit.route),
+      read.fault === undefined ? outcomeOfAnswer(head, null, route) : outcomeOfFault(read.fault, route),
     body: read.body,
     bodyState: read.state,
     wireBytes: headSize + read.wireBytes,

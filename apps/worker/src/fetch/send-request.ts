@@ -3,7 +3,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import got, { type Request as GotRequest } from 'got';
-import type { AgentPair } from '../guard/direct-agents.ts';
+import type { AgentPair } from '../guard/bounded-agents.ts';
 import type { AttemptBudget } from './attempt-budget.ts';
 import { faultFromError } from './fault-from-error.ts';
 import type { FetchFault } from './fetch-fault.ts';

@@ -1,17 +1,11 @@
 import { createHash } from 'node:crypto';
+import type { ProxyExit } from '@holdoff/url-job';
 import type { AddressGuard } from '../guard/address-guard.ts';
 import { closeExit, type Exit } from '../guard/exit.ts';
 import { NO_POOL, type PoolLimits } from '../guard/pool-limits.ts';
 import type { Resolve } from '../guard/resolver.ts';
 import { createProxiedAgents } from './proxied-agents.ts';
 import type { Credentials, Proxy } from './proxy-settings.ts';
-
-/** Which proxy carries a request, and under which session. */
-export interface ProxyExit {
-  readonly proxy: string;
-  /** Requests of one session leave from one address, where the proxy offers that; null: no session. */
-  readonly session: string | null;
-}
 
 /** Sessions come and go with jobs; the least recently used one is closed beyond this. */
 const EXITS_MAX = 64;
@@ -59,6 +53,7 @@ export class ExitPool {
       pooled: createProxiedAgents(route, this.#limits),
       fresh: createProxiedAgents(route, NO_POOL),
       route: 'tunnel',
+      plainRoute: proxy.plainHttp === 'forward' ? 'forward_proxy' : 'tunnel',
     };
   }
 

@@ -25,6 +25,23 @@ export async function openTunnel(
   target: TunnelTarget,
   signal: AbortSignal,
 ): Promise<Socket> {
+  return withProxy(proxy, signal, (socket) =>
+    proxy.kind === 'http'
+      ? connectOverHttp(proxy, credentials, target, socket)
+      : connectOverSocks(proxy, credentials, target, socket),
+  );
+}
+
+/** A connection to the proxy itself, for requests that it forwards. Rejects as `openTunnel` does. */
+export function reachProxy(proxy: Proxy, signal: AbortSignal): Promise<Socket> {
+  return withProxy(proxy, signal, async () => undefined);
+}
+
+async function withProxy(
+  proxy: Proxy,
+  signal: AbortSignal,
+  prepare: (socket: Socket) => Promise<void>,
+): Promise<Socket> {
   const socket = proxy.secure
     ? tlsConnect({ host: proxy.host, port: proxy.port, ...serverName(proxy.host) })
     : netConnect({ host: proxy.host, port: proxy.port });
@@ -38,9 +55,7 @@ export async function openTunnel(
     await once(socket, proxy.secure ? 'secureConnect' : 'connect').catch((error: unknown) => {
       throw asProxyFault(proxy, error, 'PROXY_CONNECT');
     });
-    await (proxy.kind === 'http'
-      ? connectOverHttp(proxy, credentials, target, socket)
-      : connectOverSocks(proxy, credentials, target, socket));
+    await prepare(socket);
     return socket;
   } catch (error) {
     socket.destroy();
@@ -89,7 +104,7 @@ function connectOverHttp(
   });
 }
 
-function proxyAuthorization(credentials: Credentials | null): Record<string, string> {
+export function proxyAuthorization(credentials: Credentials | null): Record<string, string> {
   if (credentials === null) return {};
   const pair = Buffer.from(`${credentials.user}:${credentials.password}`).toString('base64');
   return { 'proxy-authorization': `Basic ${pair}` };

@@ -1,17 +1,19 @@
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import type { Agent as HttpAgent, ClientRequest } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { AddressGuard } from '../guard/address-guard.ts';
+import {
+  type AgentPair,
+  type Connect,
+  type ConnectOptions,
+  createBoundedAgents,
+  type OnCreate,
+} from '../guard/bounded-agents.ts';
 import { AddressNotAllowedError, checkedAddresses } from '../guard/checked-addresses.ts';
-import type { AgentPair } from '../guard/direct-agents.ts';
-import { agentOptions, idleCount, type PoolLimits } from '../guard/pool-limits.ts';
+import type { PoolLimits } from '../guard/pool-limits.ts';
 import type { Resolve } from '../guard/resolver.ts';
-import { openTunnel, type TunnelTarget } from './open-tunnel.ts';
+import { openTunnel, proxyAuthorization, reachProxy, type TunnelTarget } from './open-tunnel.ts';
 import type { Credentials, Proxy } from './proxy-settings.ts';
-
-type ConnectOptions = Parameters<HttpAgent['createConnection']>[0];
-type OnCreate = (error: Error | null, stream: Duplex) => void;
 
 /** Who carries the connection, and what is checked before. */
 export interface ProxiedRoute {
@@ -23,69 +25,61 @@ export interface ProxiedRoute {
   readonly closed: AbortSignal;
 }
 
-/** Agents whose sockets are tunnels through one proxy, for http and https alike: what comes out is the destination's. */
+/**
+ * Agents that go through one proxy. For https, and by default for http too, sockets are tunnels: what comes out is the
+ * destination's. A proxy that forwards plain http is spoken to itself instead (RFC 9112 §3.2.2).
+ */
 export function createProxiedAgents(unopened: Omit<ProxiedRoute, 'closed'>, limits: PoolLimits): AgentPair {
   const closing = new AbortController();
   const route = { ...unopened, closed: closing.signal };
-  const http = new TunnelHttpAgent(route, limits);
-  const https = new TunnelHttpsAgent(route, limits);
+  const forwards = route.proxy.plainHttp === 'forward';
+  const agents = createBoundedAgents(limits, securely(route), forwards ? forwarded(route) : plainly(route));
+  if (forwards) askInAbsoluteForm(agents.http, route.credentials);
   return {
-    http,
-    https,
+    ...agents,
     destroy: () => {
       closing.abort();
-      http.destroy();
-      https.destroy();
+      agents.destroy();
     },
   };
 }
 
-class TunnelHttpAgent extends HttpAgent {
-  readonly #route: ProxiedRoute;
-  readonly #idleMax: number;
-
-  constructor(route: ProxiedRoute, limits: PoolLimits) {
-    super(agentOptions(limits));
-    this.#route = route;
-    this.#idleMax = limits.idleMax;
-  }
-
-  override createConnection(options: ConnectOptions, onCreate?: OnCreate): undefined {
-    handOver(tunnelTo(this.#route, options), onCreate, (socket) => socket);
-  }
-
-  override keepSocketAlive(socket: Duplex): void {
-    return (idleCount(this) < this.#idleMax && super.keepSocketAlive(socket)) as unknown as void;
-  }
+/** TLS runs inside the tunnel, with the destination's name: the proxy sees neither page nor address bar. */
+function securely(route: ProxiedRoute): Connect {
+  return (options, open, onCreate) =>
+    handOver(tunnelTo(route, options), onCreate, (socket) => open({ ...options, socket } as ConnectOptions));
 }
 
-class TunnelHttpsAgent extends HttpsAgent {
-  readonly #route: ProxiedRoute;
-  readonly #idleMax: number;
+function plainly(route: ProxiedRoute): Connect {
+  return (options, _open, onCreate) => handOver(tunnelTo(route, options), onCreate, (socket) => socket);
+}
 
-  constructor(route: ProxiedRoute, limits: PoolLimits) {
-    super(agentOptions(limits));
-    this.#route = route;
-    this.#idleMax = limits.idleMax;
-  }
-
-  override createConnection(options: ConnectOptions, onCreate?: OnCreate): undefined {
-    // TLS runs inside the tunnel, with the destination's name: the proxy sees neither page nor address bar.
-    handOver(tunnelTo(this.#route, options), onCreate, (socket) =>
-      super.createConnection({ ...options, socket } as ConnectOptions),
+function forwarded(route: ProxiedRoute): Connect {
+  return (options, _open, onCreate) => {
+    const reached = checkedTarget(route, options.host ?? '', Number(options.port ?? 0)).then(() =>
+      reachProxy(route.proxy, route.closed),
     );
-  }
+    return handOver(reached, onCreate, (socket) => socket);
+  };
+}
 
-  override keepSocketAlive(socket: Duplex): void {
-    return (idleCount(this) < this.#idleMax && super.keepSocketAlive(socket)) as unknown as void;
-  }
+/** The request line names the whole URL, and the proxy is told who we are with each request. */
+function askInAbsoluteForm(agent: HttpAgent, credentials: Credentials | null): void {
+  const hooked = agent as HttpAgent & { addRequest(request: ClientRequest, options: object): void };
+  const add = hooked.addRequest.bind(agent);
+  hooked.addRequest = (request, options) => {
+    request.path = `http://${String(request.getHeader('host'))}${request.path}`;
+    for (const [name, value] of Object.entries(proxyAuthorization(credentials)))
+      request.setHeader(name, value);
+    add(request, options);
+  };
 }
 
 function handOver(
   tunnel: Promise<Socket>,
   onCreate: OnCreate | undefined,
   wrap: (socket: Socket) => Duplex | null | undefined,
-): void {
+): undefined {
   const open = async (): Promise<void> => {
     try {
       const stream = wrap(await tunnel);

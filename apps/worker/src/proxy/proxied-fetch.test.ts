@@ -133,6 +133,101 @@ describe.each([
   });
 });
 
+describe('a proxy that forwards plain http', () => {
+  const forwarding = {
+    plainHttp: 'forward',
+    resolve: 'proxy',
+    credentials: { variable: 'PROXY_LOGIN' },
+  } as const;
+
+  async function fetcherFor(onConnect: Parameters<typeof httpProxy>[0]) {
+    const proxy = await httpProxy(onConnect);
+    open.push(proxy);
+    const opened = await openProxy({ name: 'p1', url: proxy.url, ...forwarding }, { PROXY_LOGIN: SECRET });
+    const fetcher = createFetchPage({
+      addresses: { extraPorts: [], allowedNetworks: ['127.0.0.1/32'], extraPortsOf: () => [server.port] },
+      userAgent: 'Holdoff/test',
+      proxies: [opened],
+    });
+    open.push(fetcher);
+    return { proxy, fetcher };
+  }
+  let server: RawServer;
+
+  test('is asked for the URL itself, where it opens no tunnels, and its sockets are used again', async () => {
+    server = await origin();
+    const { proxy, fetcher } = await fetcherFor('no_tunnels');
+    const url = `http://shop.test:${server.port}/a?b=1`;
+    for (let turn = 0; turn < 3; turn += 1) {
+      expect(await through(fetcher, url)).toMatchObject({
+        status: 200,
+        outcome: { class: 'served', source: 'destination' },
+        proxyFailure: null,
+      });
+    }
+    expect(proxy.asked).toEqual([url, url, url]);
+    expect(proxy.open()).toBe(1);
+    expect(proxy.credentials[0]).toBe('cu$tomer-e3b0c44298fc:p@ss:w/ord');
+    expect(server.heads.join('\n').toLowerCase()).not.toContain('proxy');
+    expect(server.heads[0]).toMatch(/^host: shop\.test:/imu);
+    // https has no other way than a tunnel.
+    expect(await through(fetcher, `https://shop.test:${server.port}/`)).toMatchObject({
+      outcome: { source: 'proxy' },
+      sent: false,
+    });
+  });
+
+  test.each([
+    ['407 Proxy Authentication Required', 'credentials'],
+    ['502 Bad Gateway', 'destination'],
+    ['504 Gateway Timeout', 'destination'],
+  ])('that answers %s itself is blamed itself', async (status, proxyFailure) => {
+    server = await origin();
+    const { fetcher } = await fetcherFor((socket) => socket.end(answer(status, [], 'no')));
+    const page = await through(fetcher, `http://shop.test:${server.port}/`);
+    expect(page).toMatchObject({ outcome: { class: 'neutral', source: 'proxy' }, proxyFailure });
+  });
+
+  test('carries the limits of the destination, whose they are', async () => {
+    server = await origin((socket) => socket.write(answer('429 Too Many Requests', ['Retry-After: 60'])));
+    const { fetcher } = await fetcherFor('no_tunnels');
+    const page = await through(fetcher, `http://shop.test:${server.port}/`);
+    expect(page).toMatchObject({
+      outcome: { class: 'throttled', source: 'destination' },
+      proxyFailure: null,
+    });
+    expect(page.headers['retry-after']).toEqual(['60']);
+  });
+
+  test('that is not there is no answer of the destination', async () => {
+    server = await origin();
+    const { proxy, fetcher } = await fetcherFor('no_tunnels');
+    await proxy.close();
+    expect(await through(fetcher, `http://shop.test:${server.port}/`)).toMatchObject({
+      outcome: { source: 'proxy', stop: null },
+      sent: false,
+      proxyFailure: 'proxy',
+    });
+  });
+
+  test('is sent no address or port that the guard refuses', async () => {
+    server = await origin();
+    const { proxy, fetcher } = await fetcherFor('no_tunnels');
+    for (const url of ['http://10.0.0.1/', 'http://shop.test:6379/', 'http://[::1]/'])
+      expect(await through(fetcher, url)).toMatchObject({ outcome: { stop: 'address_not_allowed' } });
+    expect(proxy.asked).toEqual([]);
+  });
+
+  test.each([
+    { url: 'socks5://127.0.0.1:1', plainHttp: 'forward', resolve: 'proxy' },
+    { url: 'http://127.0.0.1:1', plainHttp: 'forward', resolve: 'here' },
+  ] as const)('must be an HTTP proxy that resolves names: $url, $resolve', async (settings) => {
+    await expect(openProxy({ name: 'p1', credentials: null, ...settings }, {})).rejects.toThrow(
+      'plainHttp forward needs',
+    );
+  });
+});
+
 const says =
   (status: string, ...lines: string[]) =>
   (socket: Socket): void => {
@@ -141,7 +236,7 @@ const says =
 
 describe('a proxy that fails', () => {
   test.each<[string, (socket: Socket) => void, object]>([
-    ['wants other credentials', says('407 Proxy Authentication Required'), { stop: 'proxy' }],
+    ['wants other credentials', says('407 Proxy Authentication Required'), { stop: null }],
     ['forbids the destination', says('403 Forbidden'), { stop: 'proxy' }],
     ['cannot reach the destination', says('502 Bad Gateway'), { stop: null }],
     ['is out of service', says('503 Service Unavailable'), { stop: null }],
@@ -207,15 +302,19 @@ describe('a proxy that fails', () => {
   });
 
   test.each([
-    { login: 'other:login', reply: 0, stop: 'proxy' },
-    { login: null, reply: 2, stop: null },
-    { login: null, reply: 5, stop: null },
-  ])('a SOCKS proxy with login $login that replies $reply', async ({ login, reply, stop }) => {
+    { login: 'other:login', reply: 0, stop: null, proxyFailure: 'credentials' },
+    { login: null, reply: 2, stop: null, proxyFailure: 'destination' },
+    { login: null, reply: 5, stop: null, proxyFailure: 'destination' },
+  ])('a SOCKS proxy with login $login that replies $reply', async ({ login, reply, stop, proxyFailure }) => {
     const proxy = await socksProxy(login, reply);
     open.push(proxy);
     const fetcher = await fetcherThrough(proxy, { credentials: { variable: 'PROXY_LOGIN' } });
     const page = await through(fetcher, 'http://shop.test/');
-    expect(page).toMatchObject({ outcome: { class: 'neutral', source: 'proxy', stop }, sent: false });
+    expect(page).toMatchObject({
+      outcome: { class: 'neutral', source: 'proxy', stop },
+      sent: false,
+      proxyFailure,
+    });
     expect(JSON.stringify(page)).not.toMatch(/p@ss|cu\$tomer/u);
   });
 

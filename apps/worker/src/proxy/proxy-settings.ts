@@ -13,6 +13,11 @@ export interface ProxySettings {
    * networks itself.
    */
   readonly resolve: 'here' | 'proxy';
+  /**
+   * How plain http goes. tunnel (default): through CONNECT, like https. forward: the proxy is asked for the URL itself,
+   * for proxies that open no tunnel to port 80; they must resolve names (`resolve: proxy`), and see the pages.
+   */
+  readonly plainHttp?: 'tunnel' | 'forward';
   /** Longest time for reaching the proxy and opening a tunnel, ms; the attempt's budget may end sooner. */
   readonly connectMs?: number;
 }
@@ -31,6 +36,7 @@ export interface Proxy {
   readonly host: string;
   readonly port: number;
   readonly resolve: 'here' | 'proxy';
+  readonly plainHttp: 'tunnel' | 'forward';
   readonly credentials: Credentials | null;
   readonly connectMs: number;
 }
@@ -64,6 +70,10 @@ export async function openProxy(
       `proxy ${name}: credentials are given by reference (a file or a variable), not in the url`,
     );
   }
+  const plainHttp = settings.plainHttp ?? 'tunnel';
+  if (plainHttp === 'forward' && (scheme.kind !== 'http' || settings.resolve !== 'proxy')) {
+    throw new Error(`proxy ${name}: plainHttp forward needs an http or https proxy and resolve proxy`);
+  }
   const port = Number(url.port === '' ? scheme.port : url.port);
   if (url.hostname === '' || port < 1) throw new Error(`proxy ${name}: url must have a host and a port`);
   return {
@@ -73,6 +83,7 @@ export async function openProxy(
     host: url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname,
     port,
     resolve: settings.resolve,
+    plainHttp,
     connectMs: settings.connectMs ?? CONNECT_MS,
     credentials:
       settings.credentials === null ? null : await readCredentials(name, settings.credentials, environment),

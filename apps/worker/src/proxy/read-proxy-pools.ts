@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
+import type { ProxyPool } from '@holdoff/url-job';
 import { z } from 'zod';
-import type { ProxyPool } from './choose-exit.ts';
 import { openProxy, type Proxy } from './proxy-settings.ts';
 
 const proxySchema = z.strictObject({
@@ -11,6 +11,7 @@ const proxySchema = z.strictObject({
     .nullable()
     .default(null),
   resolve: z.enum(['here', 'proxy']).default('here'),
+  plainHttp: z.enum(['tunnel', 'forward']).default('tunnel'),
   connectMs: z.number().int().min(100).max(120_000).default(10_000),
 });
 

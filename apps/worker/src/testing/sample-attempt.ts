@@ -64,7 +64,6 @@ export function sampleWorld(
       giveUp: async () => undefined,
     },
     exitOf: () => null,
-    proxyPauses: { pausedForMs: async () => 0, record: async () => undefined },
     workerId: 'w1',
     refuseUrl: () => null,
     headersOf: () => ({}),

@@ -1,6 +1,11 @@
 import { once } from 'node:events';
-import { createServer as createHttpServer } from 'node:http';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  request as httpRequest,
+  type ServerResponse,
+} from 'node:http';
+import { connect, createServer, type Server, Socket } from 'node:net';
 
 export interface StubProxy {
   readonly url: string;
@@ -13,21 +18,32 @@ export interface StubProxy {
 }
 
 /** What an HTTP proxy does with a CONNECT: opens the tunnel, or says something else on the socket. */
-export type OnConnect = 'tunnel' | ((socket: Socket) => void);
+/** no_tunnels: it refuses CONNECT and forwards plain requests only. */
+export type OnConnect = 'tunnel' | 'no_tunnels' | ((socket: Socket) => void);
 
 /** Tunnels end at 127.0.0.1 on the port that was asked for, whatever the name: the tests' origins are there. */
 export async function httpProxy(onConnect: OnConnect = 'tunnel'): Promise<StubProxy> {
-  const proxy = createHttpServer((_request, response) => response.writeHead(405).end());
-  const state = watch(proxy);
   const asked: string[] = [];
   const credentials: string[] = [];
+  const learn = (given: string | undefined): void => {
+    if (given !== undefined) credentials.push(Buffer.from(given.slice(6), 'base64').toString());
+  };
+  // A plain request in absolute form is forwarded, as most proxies do.
+  const proxy = createHttpServer((request, response) => {
+    asked.push(request.url ?? '');
+    learn(request.headers['proxy-authorization']);
+    if (onConnect === 'no_tunnels' || onConnect === 'tunnel') forward(request, response);
+    else onConnect(response.socket ?? new Socket());
+  });
+  const state = watch(proxy);
   proxy.on('connect', (request, stream) => {
     const socket = stream as Socket;
     socket.on('error', () => socket.destroy());
     asked.push(request.url ?? '');
-    const given = request.headers['proxy-authorization'];
-    if (given !== undefined) credentials.push(Buffer.from(given.slice(6), 'base64').toString());
-    if (onConnect !== 'tunnel') {
+    learn(request.headers['proxy-authorization']);
+    if (onConnect === 'no_tunnels')
+      socket.end('HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n');
+    else if (onConnect !== 'tunnel') {
       socket.on('end', () => socket.end()).resume();
       onConnect(socket);
     } else join(socket, Number(/:(\d+)$/u.exec(request.url ?? '')?.[1]), 'HTTP/1.1 200 OK\r\n\r\n');
@@ -66,6 +82,17 @@ export async function socksProxy(login: string | null, reply = 0): Promise<StubP
     socket.on('data', onData);
   });
   return listening(proxy, 'socks5', { asked, credentials, ...watch(proxy) });
+}
+
+function forward(request: IncomingMessage, response: ServerResponse): void {
+  const { port, pathname, search } = new URL(request.url ?? '');
+  const { 'proxy-authorization': _, ...headers } = request.headers;
+  const onward = httpRequest({ host: '127.0.0.1', port, path: pathname + search, headers }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(response);
+  });
+  onward.on('error', () => response.destroy());
+  onward.end();
 }
 
 function readTarget(data: Buffer): { readonly host: string; readonly port: number } {

@@ -29,16 +29,13 @@ export const OTHER_ANSWER: AnswerRow = {
 /** Answers, most specific first: the first row that matches decides, and the last takes all the others. */
 export const ANSWER_ROWS: readonly AnswerRow[] = [
   {
-    when: '403 or 407 from the proxy itself',
-    statuses: [
-      [403, 403],
-      [407, 407],
-    ],
+    when: '403 from the proxy itself',
+    statuses: [[403, 403]],
     sign: 'proxy_answered',
     class: 'neutral',
     source: 'proxy',
     stop: 'proxy',
-    why: 'Wrong credentials or a forbidden destination are the same on the next attempt; the host was never asked.',
+    why: 'A forbidden destination is forbidden on the next attempt too; the host was never asked.',
   },
   {
     when: 'any other answer of the proxy itself',
@@ -47,7 +44,7 @@ export const ANSWER_ROWS: readonly AnswerRow[] = [
     class: 'neutral',
     source: 'proxy',
     stop: null,
-    why: 'The proxy failed, not the host: nothing is learned about the host, and the job may try again.',
+    why: 'The proxy failed, not the host: nothing is learned about the host, and the job waits for the proxy. 407 too: its owner renews the credentials, and no job is lost over it.',
   },
   {
     when: '429 with a usable wait, challenge page or not',

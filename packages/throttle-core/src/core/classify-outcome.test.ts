@@ -172,7 +172,7 @@ describe('challenge pages', () => {
 
 describe('who answered, where a proxy is used', () => {
   test.each<[AnswerFacts['route'], number, string]>([
-    ['tunnel_setup', 407, 'neutral proxy proxy'],
+    ['tunnel_setup', 407, 'neutral proxy -'],
     ['tunnel_setup', 403, 'neutral proxy proxy'],
     ['tunnel_setup', 429, 'neutral proxy -'],
     ['tunnel_setup', 502, 'neutral proxy -'],
@@ -180,7 +180,7 @@ describe('who answered, where a proxy is used', () => {
     ['tunnel', 407, 'blocked destination blocked'],
     ['tunnel', 403, 'blocked destination blocked'],
     ['tunnel', 502, 'unavailable destination -'],
-    ['forward_proxy', 407, 'neutral proxy proxy'],
+    ['forward_proxy', 407, 'neutral proxy -'],
     ['forward_proxy', 502, 'neutral proxy -'],
     ['forward_proxy', 504, 'neutral proxy -'],
     ['forward_proxy', 503, 'unavailable destination -'],
@@ -252,7 +252,7 @@ describe('faults', () => {
     ['ATTEMPT_BUDGET', 'transport destination -'],
     ['EMFILE', 'transport client -'],
     ['ENOSPC', 'transport client -'],
-    ['PROXY_AUTH', 'neutral proxy proxy'],
+    ['PROXY_AUTH', 'neutral proxy -'],
     ['PROXY_REFUSED', 'neutral proxy -'],
     ['ERR_SOMETHING_NEW', 'transport destination -'],
     ['CERTX', 'transport destination -'],

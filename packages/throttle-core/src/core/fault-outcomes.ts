@@ -78,16 +78,6 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     why: 'Every hop was served; the chain has no end.',
   },
   {
-    when: 'the proxy wants other credentials',
-    codes: ['PROXY_AUTH'],
-    phases: null,
-    proxied: false,
-    class: 'neutral',
-    source: 'proxy',
-    stop: 'proxy',
-    why: 'The same on the next attempt; the host was never asked.',
-  },
-  {
     when: 'the proxy cannot be reached or gives up',
     codes: ['*'],
     phases: ['dns', 'connect', 'proxy'],

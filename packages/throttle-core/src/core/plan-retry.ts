@@ -10,17 +10,26 @@ export type { JobFacts, PlanInput } from './plan-input.ts';
 export type JobEffect =
   | { readonly kind: 'done' }
   | { readonly kind: 'stop'; readonly reason: StopReason }
-  /** Another attempt of the same run. `inPlace` keeps the host slot reserved until then. */
-  | { readonly kind: 'retry_at'; readonly notBeforeMs: number; readonly inPlace: boolean }
+  /**
+   * Another attempt of the same run. `inPlace` keeps the host slot reserved until then. `uncounted`: nothing of this one
+   * reached the host, so the next takes neither an attempt nor a token.
+   */
+  | {
+      readonly kind: 'retry_at';
+      readonly notBeforeMs: number;
+      readonly inPlace: boolean;
+      readonly uncounted?: boolean;
+    }
   /** The next run, same id; costs neither attempt nor token. */
   | { readonly kind: 'defer'; readonly notBeforeMs: number }
   /** Parked until the host's owner resumes it. */
   | { readonly kind: 'hold' }
   /**
    * The attempt goes on at another host (redirect), not before `notBeforeMs` when one is given, or this was a robots
-   * fetch: only the lease ends.
+   * fetch: only the lease ends. `uncounted`: a result that cannot be handed over yet; should the page be fetched again for
+   * it, that takes neither an attempt nor a token, three times in a job's life.
    */
-  | { readonly kind: 'continue'; readonly notBeforeMs?: number }
+  | { readonly kind: 'continue'; readonly notBeforeMs?: number; readonly uncounted?: boolean }
   /** The attempt was given back unsent or cut by shutdown: the job waits as before. The attempt stays counted. */
   | { readonly kind: 'release' };
 
@@ -103,9 +112,15 @@ function noWaitEnd(input: PlanInput): Step | null {
   return cause === null ? null : hold(cause);
 }
 
-function attemptsEnd({ job, policy, redirect }: PlanInput): Step | null {
+/** A proxy that fails takes no attempt and no token from its jobs: the host has seen nothing. */
+function isUncounted({ outcome, unsent }: PlanInput): boolean {
+  return unsent === true && outcome.source === 'proxy';
+}
+
+function attemptsEnd(input: PlanInput): Step | null {
+  const { job, policy, redirect } = input;
   const { totalMax } = policy.attempts;
-  if (totalMax === null || redirect !== null || job.attempts < totalMax) return null;
+  if (totalMax === null || redirect !== null || isUncounted(input) || job.attempts < totalMax) return null;
   return stop('attempts', { code: 'attempts_used', attempts: job.attempts, attemptsMax: totalMax });
 }
 
@@ -139,7 +154,11 @@ function waitOf(
     };
   }
   const inPlace = staysInPlace(input, notBeforeMs);
-  return { jobEffect: { kind: 'retry_at', notBeforeMs, inPlace }, reason: { code: 'retry', binding } };
+  const uncounted = isUncounted(input) ? { uncounted: true } : {};
+  return {
+    jobEffect: { kind: 'retry_at', notBeforeMs, inPlace, ...uncounted },
+    reason: { code: 'retry', binding },
+  };
 }
 
 function deferred({ job, policy }: PlanInput, notBeforeMs: number, reason: PlanReason): Step {
@@ -168,10 +187,11 @@ function deadlineEnd(input: PlanInput, notBeforeMs: number): Step | null {
  * host's bucket is for sick hosts: after a 429, cooldown and pace govern the re-send, and a slow host would
  * otherwise lose URLs while its pace is still being found.
  */
-function budgetEnd({ job, outcome, spend, redirect }: PlanInput): Step | null {
+function budgetEnd(input: PlanInput): Step | null {
+  const { job, outcome, spend, redirect } = input;
   const limit = spend === null ? null : spendReached(spend.limits, spend.spent);
   if (limit !== null) return stop('spend', { code: 'spend', limit });
-  if (redirect !== null) return null;
+  if (redirect !== null || isUncounted(input)) return null;
   const hostTokensLeft = outcome.class === 'throttled' ? null : job.hostTokensLeft;
   const bucket = emptyBucket(job.batchTokensLeft, hostTokensLeft);
   return bucket === null ? null : stop('retry_budget', { code: 'no_tokens', bucket });

@@ -4,6 +4,7 @@ import type { BatchId, HostKey, JobId, LeaseId } from '../core/identifiers.ts';
 import type { JobEffect, JobFacts } from '../core/plan-retry.ts';
 import type { SpendLimits } from '../core/retry-budget.ts';
 import type { StopReason } from '../core/stop-reason.ts';
+import type { AskProxyReply, AskProxyRequest, SettleProxyReply, SettleProxyRequest } from './proxy-gate.ts';
 
 /**
  * The gate: what the whole fleet knows about hosts, jobs and batches, and the only place that changes it.
@@ -24,6 +25,13 @@ export interface Gate {
   settle(request: SettleRequest): Promise<SettleReply>;
   /** Ends or moves a job that holds no lease (refused payload, deadline passed while waiting). Idempotent. */
   finish(request: FinishRequest): Promise<FinishReply>;
+  /**
+   * Asks whether a request may go through a proxy, which is a scope by itself (`proxyScope`). To be asked before `admit`:
+   * a job that waits for its proxy takes no slot, no attempt and no token of its host.
+   */
+  askProxy(request: AskProxyRequest): Promise<AskProxyReply>;
+  /** What a request taught about the proxy it was to go through. Needed for failures, for probes, and after failures. */
+  settleProxy(request: SettleProxyRequest): Promise<SettleProxyReply>;
   /** Takes the hosts that are due and returns the jobs to call, and when to look again. */
   wake(request: WakeRequest): Promise<WakeReply>;
 
@@ -319,6 +327,8 @@ export interface HostSnapshot {
     readonly heldBack: string | null;
   };
   readonly tokensLeft: number | null;
+  /** Of a proxy: how it failed last. null: a host, or a proxy that never failed. */
+  readonly why: string | null;
   readonly leases: readonly { readonly leaseId: LeaseId; readonly untilMs: number }[];
   readonly waiting: number;
   readonly called: number;
@@ -336,6 +346,8 @@ export interface JobSnapshot {
     readonly cause: WaitCause;
     readonly untilMs: number;
     readonly place: number | null;
+    /** Whose lane the job stands in, where it is not its own host's: a redirect's target, a proxy. null: its own, or none. */
+    readonly scope: HostKey | null;
   } | null;
   readonly priority: number;
   readonly requests: number;

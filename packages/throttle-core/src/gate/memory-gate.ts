@@ -14,6 +14,7 @@ import {
   newBatch,
   newMemoryState,
 } from './memory/memory-state.ts';
+import { askProxy, settleProxy } from './memory/proxies.ts';
 import { settle } from './memory/settle.ts';
 import { wake } from './memory/wake.ts';
 
@@ -28,6 +29,8 @@ export function createMemoryGate({ now }: { readonly now: () => number }): Gate 
     admit: answering((request) => admit(state, request, now())),
     settle: answering((request) => settle(state, request, now())),
     finish: answering((request) => finish(state, request, now())),
+    askProxy: answering((request) => askProxy(state, request, now())),
+    settleProxy: answering((request) => settleProxy(state, request, now())),
     wake: answering((request) => wake(state, request, now())),
     ...hostVerbs(state, now),
     ...batchVerbs(state, now),

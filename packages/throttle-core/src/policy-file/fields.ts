@@ -214,6 +214,10 @@ export const FIELDS = {
     ),
     'none',
   ),
+  throttle_scope: oneOf(
+    'What limits of a host count for: the host, or each exit (proxy) to it by itself. Never a way around a limit: a job keeps its exit.',
+    ['host', 'exit'],
+  ),
   headers: orWord(
     text('Name of the header set; its contents are set at the workers.', NAME_FORM, NAME_PATTERN),
     'none',
@@ -249,7 +253,7 @@ export type PolicyValues = {
 const NAMED_HOSTS_ONLY = ['robots'];
 const WHOLE_FILE_ONLY = ['spend'];
 /** What a group's hosts share with each other: their own entries cannot set it, or the limit would multiply. */
-const SHARED_SCOPE = ['concurrency', 'pace', 'host_tokens', 'circuit', 'ramp'];
+const SHARED_SCOPE = ['concurrency', 'pace', 'host_tokens', 'circuit', 'ramp', 'throttle_scope'];
 
 export type Level = 'file' | 'group' | 'host';
 

@@ -6,6 +6,8 @@ import type { PolicyValues } from './fields.ts';
 /** What the workers need to know of a host besides its policy. Secrets are named here, never written. */
 export interface HostSettings {
   readonly proxyRef: string | null;
+  /** exit: each proxy to the host is a throttling scope by itself (`hostKeyThrough`). */
+  readonly throttleScope: 'host' | 'exit';
   readonly headersRef: string | null;
   /** Allowed besides 80 and 443. */
   readonly allowPorts: readonly number[];
@@ -76,6 +78,7 @@ function known<T>(value: T | null): T {
 
 const OUTSIDE_THE_POLICY = {
   proxy: null,
+  throttle_scope: 'host',
   headers: null,
   allow_ports: [],
   'robots.obey': true,
@@ -246,6 +249,7 @@ export function settingsOf(values: PolicyValues): HostSettings {
   const excepted = !values['robots.obey'] && reason !== null && expiresAtMs !== null;
   return {
     proxyRef: values.proxy,
+    throttleScope: values.throttle_scope,
     headersRef: values.headers,
     allowPorts: values.allow_ports,
     robotsException: excepted ? { reason, expiresAtMs } : null,

@@ -72,6 +72,7 @@ describe('groups', () => {
     const { settings, hostKey } = resolvePolicy(file, 'x.shop.test');
     expect(settings).toEqual({
       proxyRef: 'pool-1',
+      throttleScope: 'host',
       headersRef: 'set-1',
       allowPorts: [8080],
       robotsException: null,

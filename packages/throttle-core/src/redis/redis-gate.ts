@@ -6,6 +6,7 @@ import { hostOfPart, hostPart, keyNames } from './key-names.ts';
 import type { ScriptContext } from './script-context.ts';
 import { scriptRunner } from './script-runner.ts';
 import { admit } from './scripts/admit.ts';
+import { askProxy } from './scripts/ask-proxy.ts';
 import { type BatchChange, changeBatch } from './scripts/change-batch.ts';
 import { createBatch } from './scripts/create-batch.ts';
 import { enter } from './scripts/enter.ts';
@@ -18,6 +19,7 @@ import { type NamePage, listNames } from './scripts/list-names.ts';
 import { paceOverride } from './scripts/pace-override.ts';
 import { reopenHost } from './scripts/reopen-host.ts';
 import { settle } from './scripts/settle.ts';
+import { settleProxy } from './scripts/settle-proxy.ts';
 import { wake } from './scripts/wake.ts';
 
 export interface RedisGateOptions {
@@ -47,6 +49,8 @@ export function createRedisGate(options: RedisGateOptions): Gate {
     admit: (request) => admit(context, request),
     settle: (request) => settle(context, request),
     finish: (request) => finish(context, request),
+    askProxy: (request) => askProxy(context, request),
+    settleProxy: (request) => settleProxy(context, request),
     wake: (request) => wake(context, request),
     ...hostVerbs(context),
     ...batchVerbs(context),

@@ -1,6 +1,8 @@
 import type { BatchId, HostKey, JobId } from '../core/identifiers.ts';
 import type { JobEffect } from '../core/plan-retry.ts';
+import { proxyScope } from '../core/proxy-circuit.ts';
 import type { AdmitReply, BatchDefaults, Gate, HostRules } from '../gate/gate.ts';
+import type { AskProxyReply } from '../gate/proxy-gate.ts';
 import { OPEN_BATCH } from './gate-fixture.ts';
 import { JOBS, type Operation } from './random-operations.ts';
 
@@ -15,7 +17,9 @@ const DEFAULTS: readonly BatchDefaults[] = [
   },
 ];
 
-const RUN_HOSTS = ['one.example', 'two.example', 'Grüße {x}'] as HostKey[];
+const PROXY = proxyScope('p1');
+/** The last one is a proxy: owners speak of it like of any host. */
+const RUN_HOSTS = ['one.example', 'two.example', 'Grüße {x}', PROXY] as HostKey[];
 const RUN_BATCHES = ['plain', 'share', 'fixed'] as BatchId[];
 const RUN_JOBS = Array.from({ length: JOBS }, (_, number) => `j_0000000${number}` as JobId);
 
@@ -34,6 +38,8 @@ export class OperationRunner {
   readonly #batchOf = new Map<number, number>();
   readonly #admissions: Admission[] = [];
   readonly #nonceOf = new Map<number, string>();
+  readonly #passes: Extract<AskProxyReply, { kind: 'go' }>[] = [];
+  #lastProxy: Parameters<Gate['settleProxy']>[0] | undefined;
   #lastSettle: Parameters<Gate['settle']>[0] | undefined;
   #count = 0;
 
@@ -60,6 +66,10 @@ export class OperationRunner {
           end: { kind: 'stopped', reason: 'cancelled' },
           evidence: 'x'.repeat((this.#count * 17) % 90),
         });
+      case 'ask_proxy':
+        return this.#askProxy(step);
+      case 'settle_proxy':
+        return this.#settleProxy(step);
       case 'wake':
         return this.#gate.wake(step);
       case 'hold':
@@ -143,6 +153,40 @@ export class OperationRunner {
     return this.#gate.settle(this.#lastSettle);
   }
 
+  async #askProxy(step: Extract<Operation, { kind: 'ask_proxy' }>): Promise<unknown> {
+    const nonce = (step.repeat ? this.#nonceOf.get(step.job) : undefined) ?? `p${this.#count}`;
+    this.#nonceOf.set(step.job, nonce);
+    const reply = await this.#gate.askProxy({
+      job: jobId(step.job),
+      proxy: PROXY,
+      nonce,
+      delivery: step.delivery,
+      probeMs: this.#rules.attemptMs,
+      neededMs: this.#rules.attemptMs + this.#rules.headroomMs,
+    });
+    if (reply.kind === 'go') this.#passes.unshift(reply);
+    return reply;
+  }
+
+  async #settleProxy(step: Extract<Operation, { kind: 'settle_proxy' }>): Promise<unknown> {
+    if (step.repeat && this.#lastProxy !== undefined) return this.#gate.settleProxy(this.#lastProxy);
+    const pass = this.#passes[step.pick % Math.max(1, this.#passes.length)];
+    if (pass === undefined) return 'nothing passed';
+    const cooldownUntilMs = step.pauseMs === 0 ? 0 : this.#now() + step.pauseMs;
+    const why = `failed ${this.#count % 3}`;
+    this.#lastProxy = {
+      proxy: PROXY,
+      nonce: `q${this.#count}`,
+      probe: pass.probe,
+      generation: pass.generation,
+      result:
+        step.result === 'failed'
+          ? { kind: step.result, failure: step.failure, cooldownUntilMs, why }
+          : { kind: step.result },
+    };
+    return this.#gate.settleProxy(this.#lastProxy);
+  }
+
   async #changeBatch(number: number, change: 'create' | 'top_up' | 'approve' | 'cancel'): Promise<unknown> {
     const batch = batchId(number);
     if (change === 'create') return this.#gate.createBatch({ batch, defaults: defaultsOf(number) });
@@ -170,14 +214,15 @@ export async function observe(gate: Gate): Promise<unknown> {
 function effectOf(step: Extract<Operation, { kind: 'settle' }>, notBeforeMs: number): JobEffect {
   switch (step.effect) {
     case 'retry_at':
-      return { kind: step.effect, notBeforeMs, inPlace: step.inPlace };
+      return { kind: step.effect, notBeforeMs, inPlace: step.inPlace, uncounted: step.uncounted };
     case 'defer':
       return { kind: step.effect, notBeforeMs };
     case 'stop':
       return { kind: step.effect, reason: 'attempts' };
+    case 'continue':
+      return { kind: step.effect, uncounted: step.uncounted };
     case 'done':
     case 'hold':
-    case 'continue':
     case 'release':
       return { kind: step.effect };
     default:

@@ -1,7 +1,9 @@
 import * as fc from 'fast-check';
 import { OUTCOME_CLASSES, type OutcomeClass } from '../core/classify-outcome.ts';
 import type { JobEffect } from '../core/plan-retry.ts';
+import type { ProxyFailure } from '../core/proxy-circuit.ts';
 import type { AdmitRequest, HostRules, PaceOverride } from '../gate/gate.ts';
+import type { SettleProxyRequest } from '../gate/proxy-gate.ts';
 
 /** One step of a random run. Jobs, hosts and batches are small numbers, so that steps meet each other. */
 export type Operation =
@@ -35,11 +37,21 @@ export type Operation =
       readonly effect: JobEffect['kind'];
       readonly waitMs: number;
       readonly inPlace: boolean;
+      readonly uncounted: boolean;
       readonly latencyMs: number;
       readonly repeat: boolean;
       readonly oldDelivery: boolean;
     }
   | { readonly kind: 'finish'; readonly job: number; readonly delivery: number }
+  | { readonly kind: 'ask_proxy'; readonly job: number; readonly delivery: number; readonly repeat: boolean }
+  | {
+      readonly kind: 'settle_proxy';
+      readonly pick: number;
+      readonly result: SettleProxyRequest['result']['kind'];
+      readonly failure: ProxyFailure;
+      readonly pauseMs: number;
+      readonly repeat: boolean;
+    }
   | { readonly kind: 'wake'; readonly hostsMax: number; readonly jobsMax: number }
   | { readonly kind: 'hold' | 'resume' | 'reset'; readonly host: number }
   | { readonly kind: 'override'; readonly host: number; readonly override: PaceOverride }
@@ -124,12 +136,28 @@ export const operation: fc.Arbitrary<Operation> = fc.oneof(
       effect,
       waitMs: ms,
       inPlace: fc.boolean(),
+      uncounted: fc.integer({ min: 0, max: 2 }).map((n) => n === 0),
       latencyMs: fc.integer({ min: 0, max: 900 }),
       repeat: fc.integer({ min: 0, max: 3 }).map((n) => n === 0),
       oldDelivery: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('finish' as const), job, delivery }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('ask_proxy' as const), job, delivery, repeat: fc.boolean() }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('settle_proxy' as const),
+      pick: fc.nat({ max: 4 }),
+      result: fc.constantFrom<SettleProxyRequest['result']['kind']>('failed', 'failed', 'through', 'unused'),
+      failure: fc.constantFrom<ProxyFailure>('credentials', 'proxy', 'destination'),
+      pauseMs: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, ms),
+      repeat: fc.integer({ min: 0, max: 3 }).map((n) => n === 0),
+    }),
+  },
   {
     weight: 5,
     arbitrary: fc.record({
@@ -142,7 +170,7 @@ export const operation: fc.Arbitrary<Operation> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({
       kind: fc.constantFrom('hold' as const, 'resume' as const, 'reset' as const),
-      host,
+      host: fc.oneof({ weight: 3, arbitrary: host }, fc.constant(3)),
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('override' as const), host, override }) },

@@ -29,7 +29,9 @@ export function admit(state: MemoryState, request: AdmitRequest, nowMs: number):
   const host = hostOf(state, request.host);
   const batch = state.batches.get(request.batch) ?? unknownBatch(request, nowMs);
   // A hop goes on from an attempt that settled with `continue`; any other hop is a re-send like any attempt.
-  const counted = request.purpose === 'attempt' || (request.purpose === 'hop' && !job.mayHop);
+  // Whatever follows what never reached the host, or a result that could not be handed over, is paid for already.
+  const goesOn = job.uncounted || (request.purpose === 'hop' && job.mayHop);
+  const counted = request.purpose !== 'robots' && !goesOn;
   const asking: Asking = { state, request, nowMs, job, host, batch, counted };
   if (isRepeated(asking)) return admitted(asking);
   const refusal = refuseJob(asking);
@@ -179,6 +181,7 @@ function commit(asking: Asking): AdmitReply {
   Object.assign(job, {
     delivery: request.delivery,
     mayHop: request.purpose === 'robots' && job.mayHop,
+    uncounted: request.purpose === 'robots' && job.uncounted,
     nonce: request.nonce,
     tokensLeftThen: batchTokensLeft(batch),
     lease,

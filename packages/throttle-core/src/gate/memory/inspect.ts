@@ -42,6 +42,7 @@ export function snapshotHost(state: MemoryState, host: HostEntry, nowMs: number)
       heldBack: whyPaceHolds(pace, host.override, host.intervalMs, nowMs),
     },
     tokensLeft: host.tokens === null ? null : Math.floor(host.tokens / MICRO),
+    why: host.why,
     leases: leases.after(nowMs).map((member) => ({
       leaseId: member as LeaseId,
       untilMs: leases.score(member) ?? 0,
@@ -68,7 +69,8 @@ export function snapshotJob(state: MemoryState, job: JobEntry): JobSnapshot {
     facts: factsOf(job, host, state.batches.get(job.batch), host.tokens),
     ended: job.end,
     endedAtMs: job.endedAtMs,
-    waiting: job.waiting === null ? null : { ...job.waiting, place },
+    waiting:
+      job.waiting === null ? null : { ...job.waiting, place, scope: job.lane === job.host ? null : job.lane },
     priority: job.priority,
     requests: job.requests,
     bytes: job.bytes,

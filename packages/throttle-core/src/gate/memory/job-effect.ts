@@ -48,12 +48,13 @@ function apply({ job, host, batch, request, nowMs }: Settling): SettleReply['job
   const effect = request.jobEffect;
   switch (effect.kind) {
     case 'continue':
-      if (readLeaseId(request.leaseId).purpose !== 'robots') job.mayHop = true;
+      if (readLeaseId(request.leaseId).purpose !== 'robots') goOn(job, effect.uncounted === true);
       if (effect.notBeforeMs === undefined || effect.notBeforeMs === 0) return null;
       return { dueMs: postpone(job, effect.notBeforeMs, nowMs), cause: 'not_before' };
     case 'retry_at': {
       if (request.outcome === 'throttled') job.throttledInRun += 1;
       const dueMs = postpone(job, effect.notBeforeMs, nowMs);
+      if (effect.uncounted === true && !effect.inPlace) job.uncounted = true;
       if (effect.inPlace) {
         job.reservedHost = host.host;
         job.reservedUntilMs = dueMs + request.rules.leaseMarginMs;
@@ -80,6 +81,17 @@ function apply({ job, host, batch, request, nowMs }: Settling): SettleReply['job
       return null;
     default:
       return effect satisfies never;
+  }
+}
+
+const REDELIVERIES_MOST = 3;
+
+/** A redirect may go on without a new attempt; or the page may be fetched again for a result that was not taken. */
+function goOn(job: JobEntry, uncounted: boolean): void {
+  if (!uncounted) job.mayHop = true;
+  else if (job.redeliveries < REDELIVERIES_MOST) {
+    job.redeliveries += 1;
+    job.uncounted = true;
   }
 }
 

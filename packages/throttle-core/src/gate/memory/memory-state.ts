@@ -4,6 +4,7 @@ import { NEW_PACE, type PaceState } from '../../core/pace.ts';
 import { shareTokens } from '../../core/retry-budget.ts';
 import type { StopReason } from '../../core/stop-reason.ts';
 import type { BatchDefaults, JobEnd, PaceOverride, SettleReply, TrailEntry, WaitCause } from '../gate.ts';
+import type { SettleProxyReply } from '../proxy-gate.ts';
 import { SortedSet } from './sorted-set.ts';
 
 /** One host: redis/fragments/host-state.lua and the sorted sets beside it. */
@@ -25,6 +26,8 @@ export interface HostEntry {
   latencyMs: number;
   /** Micro-tokens; null: never spent or filled, the policy's start applies. */
   tokens: number | null;
+  /** Of a proxy: how it failed last. */
+  why: string | null;
   /** Lease, or job of a reserved slot -> expiry. */
   readonly leases: SortedSet;
   readonly lane: SortedSet;
@@ -48,6 +51,10 @@ export interface JobEntry {
   delivery: number;
   /** The last request settled with `continue`: a redirect may go on without a new attempt. */
   mayHop: boolean;
+  /** The next request takes neither an attempt nor a token. */
+  uncounted: boolean;
+  /** How often that was granted for a result that could not be handed over. */
+  redeliveries: number;
   /** The last answer was a throttle: cooldown and pace govern the re-send, not the host's retry tokens. */
   wasThrottled: boolean;
   nonce: string;
@@ -91,6 +98,8 @@ export interface BatchEntry {
   readonly topUps: Set<string>;
 }
 
+export type KeptReplies<Reply> = Map<string, { readonly reply: Reply; readonly untilMs: number }>;
+
 /** Everything the gate knows. */
 export interface MemoryState {
   readonly hosts: Map<HostKey, HostEntry>;
@@ -99,7 +108,9 @@ export interface MemoryState {
   readonly wheel: SortedSet;
   readonly deadlines: SortedSet;
   /** Answers of `settle` by nonce. */
-  readonly replies: Map<string, { readonly reply: SettleReply; readonly untilMs: number }>;
+  readonly replies: KeptReplies<SettleReply>;
+  /** Answers of `settleProxy` by nonce. */
+  readonly proxyReplies: KeptReplies<SettleProxyReply>;
   sequence: number;
 }
 
@@ -111,6 +122,7 @@ export function newMemoryState(): MemoryState {
     wheel: new SortedSet(),
     deadlines: new SortedSet(),
     replies: new Map(),
+    proxyReplies: new Map(),
     sequence: 0,
   };
 }
@@ -132,6 +144,7 @@ export function hostOf(state: MemoryState, host: HostKey): HostEntry {
     intervalMs: 0,
     latencyMs: 0,
     tokens: null,
+    why: null,
     leases: new SortedSet(),
     lane: new SortedSet(),
     called: new SortedSet(),
@@ -156,6 +169,8 @@ export function newJob(given: NewJob): JobEntry {
     deferrals: 0,
     delivery: 0,
     mayHop: false,
+    uncounted: false,
+    redeliveries: 0,
     nonce: '',
     tokensLeftThen: null,
     admissions: 0,

@@ -9,7 +9,7 @@ import { liveLeases } from './host-barrier.ts';
 import { settleJob } from './job-effect.ts';
 import { MICRO, hostTokens } from './job-facts.ts';
 import { type LeaseParts, readLeaseId } from './lease-id.ts';
-import { type HostEntry, type JobEntry, type MemoryState, hostOf } from './memory-state.ts';
+import { type HostEntry, type JobEntry, type KeptReplies, type MemoryState, hostOf } from './memory-state.ts';
 
 const REPLY_KEPT_MS = 60_000;
 const CALLS_MOST = 64;
@@ -44,17 +44,22 @@ export function settle(state: MemoryState, request: SettleRequest, nowMs: number
       intervalMs: host.intervalMs,
     },
   };
-  keepReply(state, request.nonce, reply, nowMs);
+  keepReply(state.replies, request.nonce, reply, nowMs);
   return reply;
 }
 
-function keepReply(state: MemoryState, nonce: string, reply: SettleReply, nowMs: number): void {
+export function keepReply<Reply>(
+  replies: KeptReplies<Reply>,
+  nonce: string,
+  reply: Reply,
+  nowMs: number,
+): void {
   // Insertion order is age: the oldest go first.
-  for (const [old, { untilMs }] of state.replies) {
+  for (const [old, { untilMs }] of replies) {
     if (untilMs > nowMs) break;
-    state.replies.delete(old);
+    replies.delete(old);
   }
-  state.replies.set(nonce, { reply, untilMs: nowMs + REPLY_KEPT_MS });
+  replies.set(nonce, { reply, untilMs: nowMs + REPLY_KEPT_MS });
 }
 
 function settleLedger(

@@ -21,7 +21,7 @@ export function leaveLane(state: MemoryState, job: JobEntry, host: HostEntry): v
   job.lane = null;
 }
 
-function leaveOtherLane(state: MemoryState, job: JobEntry, host: HostEntry): void {
+export function leaveOtherLane(state: MemoryState, job: JobEntry, host: HostEntry): void {
   if (job.lane === null || job.lane === host.host) return;
   const other = hostOf(state, job.lane);
   other.lane.delete(job.job);

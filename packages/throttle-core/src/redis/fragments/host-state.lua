@@ -1,8 +1,8 @@
 -- The state of a host. `interval`: the pace computed last, for `wake`, which is told no policy. `latency`: mean time
 -- from admission to settlement. `tokens`: micro-tokens; absent: the policy's start. `keep`: how long it outlives its
--- last request.
+-- last request. `why`: of a proxy, how it failed last.
 local HOUR_MS, DAY_MS = 3600000, 86400000
-local HOST_TEXTS = { circuit = 'closed', probe = '', hold = false, tokens = false, override = false, pace = false }
+local HOST_TEXTS = { circuit = 'closed', probe = '', hold = false, tokens = false, override = false, pace = false, why = false }
 local HOST = { __index = function(_, field)
   local text = HOST_TEXTS[field]
   if text == nil then return 0 end

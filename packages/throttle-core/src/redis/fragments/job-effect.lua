@@ -1,4 +1,6 @@
 -- What one result does to its job: returns when its queue entry is due and why it waits ('' when it does not).
+local REDELIVERIES_MOST = 3
+
 local function apply_job_effect(j, h, b, r, e)
   local kind, now = e.kind, e.now
   if kind == 'done' or kind == 'stop' then
@@ -8,7 +10,13 @@ local function apply_job_effect(j, h, b, r, e)
   if e.purpose ~= 'r' then j.lt = e.throttled and 1 or nil end
   local due, cause = '', ''
   if kind == 'continue' then
-    if e.purpose ~= 'r' then j.c = 1 end
+    if e.purpose ~= 'r' then
+      if not e.uncounted then
+        j.c = 1
+      elseif j.u < REDELIVERIES_MOST then
+        j.c, j.u = 2, j.u + 1
+      end
+    end
     if e.notBefore > 0 then
       due, cause = math.max(now, e.notBefore), 'not_before'
       j.n = e.notBefore
@@ -22,6 +30,7 @@ local function apply_job_effect(j, h, b, r, e)
     elseif e.throttled then
       j.x = j.x + 1
     end
+    if kind == 'retry_at' and e.uncounted then j.c = 2 end
     if kind == 'retry_at' and e.inPlace then
       j.rs, j.rh = due + r.leaseMarginMs, e.part
       redis.call('ZADD', e.leases, j.rs, e.job)

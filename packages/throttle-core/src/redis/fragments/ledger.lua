@@ -1,6 +1,7 @@
 -- The ledger of a job. Short names: there are as many of these as there are URLs.
 -- h host, b batch, p priority, q sequence, t entered at, d deadline, n not_before, a attempts, s tokens spent,
--- r run, x 429s in this run, f deferrals, v delivery, c 1: a redirect may go on, k admission nonce, kt tokens
+-- r run, x 429s in this run, f deferrals, v delivery, c 1: a redirect may go on, 2: the next request is uncounted,
+-- u times that was granted for a result that could not be handed over, k admission nonce, kt tokens
 -- left then, o admissions, ad admitted at, l lease, lh its host, lu lease until, rs reservation until, rh its host,
 -- w waiting cause, wu until, wl lane the job is in, rq requests, by bytes, e end, ea ended at, ev last evidence,
 -- tr 1: has a trail, lt 1: the last answer was a throttle.

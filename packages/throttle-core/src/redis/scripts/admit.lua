@@ -72,7 +72,8 @@ if not j.meta.known then
 end
 
 -- A hop goes on from an attempt that settled with `continue`; any other hop is a re-send like any attempt.
-local counted = purpose == 'attempt' or (purpose == 'hop' and j.c ~= 1)
+-- Whatever follows what never reached the host, or a result that could not be handed over, is paid for already.
+local counted = purpose ~= 'robots' and j.c ~= 2 and not (purpose == 'hop' and j.c == 1)
 -- Kept beside the state for `wake`, which is told no policy.
 local limited = pace_rules(r, h.override)
 host_set(h, 'cap', r.cap)

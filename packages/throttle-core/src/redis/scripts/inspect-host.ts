@@ -61,6 +61,7 @@ function decode(host: HostKey, reply: ReplyReader): HostSnapshot {
       heldBack: whyPaceHolds(pace, override, number('interval'), nowMs),
     },
     tokensLeft: tokens === undefined ? null : Math.floor(Number(tokens) / MICRO),
+    why: fields.get('why') ?? null,
     leases: leases.map(([member, untilMs]) => ({ leaseId: member as LeaseId, untilMs: Number(untilMs) })),
     waiting,
     called,

@@ -35,7 +35,12 @@ function decode(job: JobId, reply: ReplyReader): JobSnapshot {
     waiting:
       cause === '' || text('e') !== ''
         ? null
-        : { cause: decodeCause(cause, WAIT_CAUSES), untilMs: number('wu'), place },
+        : {
+            cause: decodeCause(cause, WAIT_CAUSES),
+            untilMs: number('wu'),
+            place,
+            scope: text('wl') === '' || text('wl') === text('h') ? null : hostOfPart(text('wl')),
+          },
     priority: number('p'),
     requests: number('rq'),
     bytes: number('by'),

@@ -9,7 +9,8 @@
 --       (types and TTL as in admit.lua)
 -- ARGV  1 key prefix  2 job  3 host part  4 lease  5 nonce  6 delivery  7 outcome  8 time (ms; '': Redis TIME)
 --       9 cooldown until (ms; 0)  10 no usable wait 0|1  11 hold reason|''  12 RateLimit remaining|''  13 window ms
---       14 valid until ms  15 done|stop|retry_at|defer|hold|continue|release  16 not_before ms  17 in place 0|1
+--       14 valid until ms  15 done|stop|retry_at|defer|hold|continue|release  16 not_before ms
+--       17 0, 1: in place, 2: the next request is uncounted
 --       18 stop reason  19 requests  20 bytes  21 cost (millionths)  22 latency ms  23 evidence
 --       24 ms an ended ledger is kept  25.. rules (fragments/rules.lua)
 -- Reply settled|late, look at|'', now, due|'', cause, cooldown until, circuit, held 0|1, interval (text), called jobs...
@@ -74,7 +75,8 @@ if mine then
   if tonumber(ARGV[6]) == j.v then
     due, cause = apply_job_effect(j, h, b, r, {
       job = job, part = part, prefix = prefix, leases = KEYS[4], lane = KEYS[5], called = KEYS[6], trail = KEYS[8], now = now,
-      kind = ARGV[15], notBefore = tonumber(ARGV[16]), inPlace = ARGV[17] == '1', reason = ARGV[18],
+      kind = ARGV[15], notBefore = tonumber(ARGV[16]), inPlace = ARGV[17] == '1',
+      uncounted = ARGV[17] == '2', reason = ARGV[18],
       throttled = throttled, purpose = purpose, evidence = ARGV[23], keepMs = keep_ms,
     })
   else

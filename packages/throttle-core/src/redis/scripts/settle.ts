@@ -61,9 +61,14 @@ function encodeHostEffect({ hostEffect: effect }: SettleRequest): (string | numb
 function encodeJobEffect({ jobEffect: effect }: SettleRequest): (string | number)[] {
   switch (effect.kind) {
     case 'continue':
-      return [effect.kind, Math.ceil(effect.notBeforeMs ?? 0), 0, ''];
+      return [effect.kind, Math.ceil(effect.notBeforeMs ?? 0), effect.uncounted === true ? 2 : 0, ''];
     case 'retry_at':
-      return [effect.kind, Math.ceil(effect.notBeforeMs), effect.inPlace ? 1 : 0, ''];
+      return [
+        effect.kind,
+        Math.ceil(effect.notBeforeMs),
+        effect.inPlace ? 1 : effect.uncounted === true ? 2 : 0,
+        '',
+      ];
     case 'defer':
       return [effect.kind, Math.ceil(effect.notBeforeMs), 0, ''];
     case 'stop':

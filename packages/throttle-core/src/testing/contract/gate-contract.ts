@@ -10,6 +10,7 @@ import { describeHosts } from './hosts.ts';
 import { describeLanes } from './lanes.ts';
 import { describeLedger } from './ledger.ts';
 import type { Fixture } from './fixture.ts';
+import { describeProxies } from './proxies.ts';
 import { describeRepeats } from './repeats.ts';
 
 export type MakeGate = (clock: ManualClock) => Gate;
@@ -26,6 +27,7 @@ export function describeGateContract(name: string, makeGate: MakeGate): void {
     describeLanes(fixture);
     describeHosts(fixture);
     describeCircuit(fixture);
+    describeProxies(fixture);
     describeLedger(fixture);
     describeBatches(fixture);
     describeRepeats(fixture);

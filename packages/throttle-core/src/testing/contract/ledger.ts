@@ -27,7 +27,12 @@ export function describeLedger(fixture: Fixture): void {
       await on.throttle(1, await on.admitted(1), 60_000, { evidence: '429, Retry-After: 60' });
       await on.waits(1, { delivery: 2 });
       const job = await on.gate.inspectJob(on.job(1));
-      expect(job?.waiting).toEqual({ cause: 'not_before', untilMs: on.clock.now() + 60_000, place: null });
+      expect(job?.waiting).toEqual({
+        cause: 'not_before',
+        untilMs: on.clock.now() + 60_000,
+        place: null,
+        scope: null,
+      });
       expect(job?.trail.map(({ event }) => event)).toEqual(['wait', 'retry_at', 'entered']);
       expect(job?.trail[1]?.detail).toBe('429, Retry-After: 60');
     });

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { HostKey } from '@holdoff/throttle-core';
-import { chooseExit, hostKeyThrough, type ProxyPool } from './choose-exit.ts';
+import { chooseExit, type ProxyPool } from './choose-exit.ts';
 
 const pool = (sticky: ProxyPool['sticky'], proxies: readonly string[] = ['p1', 'p2', 'p3']): ProxyPool => ({
   proxies,
@@ -34,9 +33,4 @@ test('sticky by host: one exit and one session for all jobs of a batch at that h
 
 test('sticky by job: a session of its own for each', () => {
   expect(new Set(jobs.map((job) => chooseExit(pool('job'), job).session)).size).toBe(300);
-});
-
-test('a host through an exit is a throttling scope of its own', () => {
-  expect(hostKeyThrough('a.test' as HostKey, { proxy: 'p1', session: 's' })).toBe('a.test:via:p1');
-  expect(hostKeyThrough('a.test' as HostKey, null)).toBe('a.test');
 });

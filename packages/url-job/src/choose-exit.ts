@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { HostKey } from '@holdoff/throttle-core';
-import type { ProxyExit } from './exit-pool.ts';
 
 /** Proxies that can stand in for each other, under the name that the policy gives to hosts. */
 export interface ProxyPool {
@@ -8,6 +6,13 @@ export interface ProxyPool {
   readonly proxies: readonly string[];
   /** host: all jobs of a batch for one host share an exit. job: each job keeps one of its own. none: no session. */
   readonly sticky: 'host' | 'job' | 'none';
+}
+
+/** Which proxy carries a request, and under which session. */
+export interface ProxyExit {
+  readonly proxy: string;
+  /** Requests of one session leave from one address, where the proxy offers that; null: no session. */
+  readonly session: string | null;
 }
 
 export interface ExitQuestion {
@@ -25,11 +30,6 @@ export function chooseExit(pool: ProxyPool, question: ExitQuestion): ProxyExit {
   const proxy = pick(pool.proxies, session ?? question.job);
   if (proxy === undefined) throw new Error('a proxy pool must have a proxy');
   return { proxy, session };
-}
-
-/** A host as seen through one exit, for policies whose limits are per exit address. */
-export function hostKeyThrough(host: HostKey, exit: ProxyExit | null): HostKey {
-  return exit === null ? host : (`${host}:via:${exit.proxy}` as HostKey);
 }
 
 function sessionOf(sticky: ProxyPool['sticky'], { host, batch, job }: ExitQuestion): string | null {
