@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { ChildProcess } from 'node:child_process';
+import type { BatchId } from '@holdoff/throttle-core';
 import { type Fleet, startFleet } from '../story/fleet.ts';
 import { notEndedOnce, overCap, overspent, pagesOf, sentTwice } from './oracle.ts';
 import { quietEnd } from './quiet-end.ts';
@@ -39,6 +40,10 @@ beforeAll(async () => {
     hosts: [
       ...named('killed'),
       ...named('frozen'),
+      ...['after-host-effect', 'before-finish'].map((point) => ({
+        name: `shut-${point}`,
+        rules: [{ path: '/p/*', answer: { kind: 'status' as const, status: 429, retryAfterSeconds: 60 } }],
+      })),
       {
         name: 'probed',
         rules: [
@@ -115,7 +120,8 @@ test.each(POINTS)(
       ...overCap(seen, 1),
       ...overspent(seen, jobs, batch),
     ]).toEqual([]);
-    expect(new Set(results.map(({ key }) => key)).size).toBe(results.length);
+    // What is handed over twice has one key, whatever attempt it came from: it is the same end of the same URL.
+    expect(new Set(results.map(({ key }) => key)).size).toBe(urls.length);
 
     // The slot of the dead is taken for as long as its lease lives, and free again right after.
     const heldUntilMs = point === 'after_send' || point === 'before_settle' ? LEASE_MS : 0;
@@ -166,6 +172,46 @@ test.each(POINTS)(
       ...overCap(seen, 1, 1),
       ...overspent(seen, jobs, batch),
     ]).toEqual([]);
+  },
+  240_000,
+);
+
+/**
+ * A throttled answer that ends its job: the batch has no retry token. The host's part is settled before the result is
+ * handed over, so there are two more points at which a worker can die.
+ */
+test.each(['after_host_effect', 'before_finish'] as const)(
+  'a worker killed %s of a throttled answer leaves the cooldown with the fleet and loses no result',
+  async (point) => {
+    const host = `shut-${point.replaceAll('_', '-')}`;
+    const url = fleet.url(host, '/p/1');
+    await fleet.gate.createBatch({
+      batch: host as BatchId,
+      defaults: {
+        tokens: { kind: 'fixed', total: 0 },
+        approved: true,
+        owner: 'test',
+        deadlineMs: 0,
+        spend: { bytesMax: 0, requestsMax: 0, costMicrosMax: 0 },
+      },
+    });
+    const victim = await worker(`victim-${host}`, { CRASH_AT: point });
+    const died = once(victim, 'exit');
+    await fleet.enqueue(host, [url]);
+    await died;
+    const cooled = (await fleet.gate.inspectHost(fleet.hostKey(host)))?.cooldownUntilMs ?? 0;
+    expect(cooled).toBeGreaterThan(await fleet.gate.now());
+    expect(await fleet.results(host)).toHaveLength(point === 'before_finish' ? 1 : 0);
+    await worker(`rescuer-${host}`);
+
+    const { batch } = await quietEnd(fleet, host, [url], [host]);
+    expect(batch).toMatchObject({ attempts: 1, jobs: { done: 0, stopped: 1 } });
+    expect(seenOf(host)).toHaveLength(1);
+    const results = await fleet.results(host);
+    expect(results.map(({ reason }) => reason)).toEqual(
+      point === 'before_finish' ? ['retry_budget', 'retry_budget'] : ['retry_budget'],
+    );
+    expect(new Set(results.map(({ key }) => key)).size).toBe(1);
   },
   240_000,
 );

@@ -71,8 +71,8 @@ export interface WorkerParts {
   readonly handler: Pick<HandlerPool, 'run'> | null;
   /** Enters the URLs that a handler named, relative to `finalUrl`; rejects with `DeliveryFault`. */
   readonly enterFollowUps: (job: UrlJob, finalUrl: string, links: readonly string[]) => Promise<FollowUps>;
-  /** Hands a result to every sink; rejects with `DeliveryFault`. */
-  readonly deliver: (ended: EndedUrl, page: DeliveredPage) => Promise<void>;
+  /** Hands a result to every sink that is not in `taken`, and adds those that have it; rejects with `DeliveryFault`. */
+  readonly deliver: (ended: EndedUrl, page: DeliveredPage, taken: Set<string>) => Promise<void>;
   /** Keeps a stopped job where operators browse and replay; rejects with `DeliveryFault`. */
   readonly recordStopped: (job: UrlJob, ended: EndedUrl) => Promise<void>;
   /** Promotes the jobs that the gate called. */

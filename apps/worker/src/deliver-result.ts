@@ -2,7 +2,10 @@ import type { StopReason } from '@holdoff/throttle-core';
 
 /** What is handed over for every URL that ended, exactly as the sinks write it, the body apart. */
 export interface EndedUrl {
-  /** Job id and attempt, 0 for an end without one: delivery is at least once, and this key drops the duplicates. */
+  /**
+   * Job id and the instant at which the job was entered. Delivery is at least once, and a job ends once: whatever comes
+   * again under this key, after a crash or a fault, is the same end of the same URL.
+   */
   readonly key: string;
   readonly job: string;
   readonly batch: string;
@@ -63,13 +66,18 @@ export class DeliveryFault extends Error {
   }
 }
 
-/** Hands a result to every sink; all of them must have it before the job ends. */
+/** Hands a result to every sink that is not in `taken`, where those are added that take it: all must have it in the end. */
 export async function deliverResult(
   sinks: readonly Sink[],
   ended: EndedUrl,
   page: DeliveredPage,
+  taken: Set<string>,
 ): Promise<void> {
-  for (const sink of sinks) await sink.deliver(ended, page);
+  for (const sink of sinks) {
+    if (taken.has(sink.name)) continue;
+    await sink.deliver(ended, page);
+    taken.add(sink.name);
+  }
 }
 
 /** Resolves when every sink can be written to again. */

@@ -3,6 +3,7 @@ import {
   explainReason,
   type JobEffect,
   type JobEnd,
+  type JobFacts,
   type SettleReply,
   type SettleRequest,
   type StopReason,
@@ -11,7 +12,8 @@ import type { UrlJob } from '@holdoff/url-job';
 import type { Disposition } from './apply-decision.ts';
 import type { Attempt } from './attempt.ts';
 import { type Answered, evidenceOf } from './decide-step.ts';
-import { DeliveryFault, type DeliveredPage, type EndedUrl, NO_PAGE } from './deliver-result.ts';
+import { type DeliveredPage, type EndedUrl, NO_PAGE } from './deliver-result.ts';
+import { HandOver } from './hand-over.ts';
 import { repeatGateCall, settlementRepeats } from './repeat-gate-call.ts';
 import type { HopPosition } from './redirect/next-hop.ts';
 import { safeUrl } from './safe-url.ts';
@@ -19,36 +21,90 @@ import { safeUrl } from './safe-url.ts';
 /** How long a job waits that could not be handed over or settled for a fault of ours. */
 const LOCAL_FAULT_PAUSE_MS = 5_000;
 
+const EVIDENCE_CHARACTERS_MAX = 300;
+
 const NEVER = new AbortController().signal;
 
 /**
- * Ends an attempt: hands the result over, then settles, so that a crash between the two repeats the URL and
- * never loses it. Says where the queue job goes.
+ * Ends an attempt. Says where the queue job goes.
+ *
+ * What the fleet must learn of the host goes first: a cooldown that waited for a slow webhook would let the other
+ * workers send into it. Then the result is handed over, and only then does the job end, so that a crash in between
+ * repeats the URL and never loses it. `read`: what the user's handler makes of the page, which may take its time too.
  */
-export async function endAttempt(attempt: Attempt, answered: Answered): Promise<Disposition> {
-  const { jobEffect } = answered.step.plan;
-  const end = endOf(jobEffect);
-  if (end !== null) {
-    // Another worker may have the job by now, and its result is the one that counts.
-    if (outlivedItsLease(attempt, answered)) return giveBack(attempt, answered);
-    const fault = await handOver(
-      attempt,
-      resultOf(attempt, answered, end),
-      pageOf(attempt, answered),
-      answered.verdict?.kind === 'useful' ? answered.verdict.follow : [],
-    );
-    if (fault) return giveBack(attempt, answered);
-    if (answered.target.hops === 0)
-      await attempt.parts.remember(attempt.job.url, attempt.job.headersRef, answered.exchange);
+export async function endAttempt(
+  attempt: Attempt,
+  answered: Answered,
+  read: () => Promise<Answered> = async () => answered,
+): Promise<Disposition> {
+  if (endOf(answered.step.plan.jobEffect) === null) return conclude(attempt, answered);
+  let left = teachesTheFleet(answered);
+  if (left) {
+    const { kind } = answered.step.plan.jobEffect;
+    const reply = await settle(attempt, answered, { kind: 'continue', uncounted: kind === 'done' }, kind);
+    if (reply.kind === 'late') return { kind: 'abandon' };
   }
+  const judged = await read();
+  const end = endOf(judged.step.plan.jobEffect);
+  if (end === null) return left ? pauseFor(attempt, 0) : conclude(attempt, judged);
+  // Another worker may have the job by now, and its result is the one that counts.
+  if (outlivedItsLease(attempt, judged))
+    return left ? pauseFor(attempt, LOCAL_FAULT_PAUSE_MS) : giveBack(attempt, judged);
+
+  const links = judged.verdict?.kind === 'useful' ? judged.verdict.follow : [];
+  const handOver = new HandOver(attempt, resultOf(attempt, judged, end), pageOf(attempt, judged), links);
+  if (!(await handOver.try())) {
+    // A slot is not for waiting. Should the page be fetched again after all, nobody pays for it.
+    if (!left) await settle(attempt, judged, { kind: 'continue', uncounted: true });
+    left = true;
+    if (!(await handOver.tryAgain())) return pauseFor(attempt, LOCAL_FAULT_PAUSE_MS);
+  }
+  if (judged.target.hops === 0)
+    await attempt.parts.remember(attempt.job.url, attempt.job.headersRef, judged.exchange);
+  return left ? finish(attempt, end, evidenceFor(judged)) : conclude(attempt, judged);
+}
+
+/** Settles at the host and at the job at once. */
+async function conclude(attempt: Attempt, answered: Answered): Promise<Disposition> {
   const reply = await settle(attempt, answered, effectOf(answered));
-  if (end !== null && reply.kind === 'settled') {
-    attempt.parts.events.ended(
-      end.kind === 'done' ? { outcome: 'done', reason: null } : { outcome: 'stopped', reason: end.reason },
-    );
-    return { kind: 'complete', end };
-  }
-  return whereNext(attempt, answered, reply);
+  const end = endOf(answered.step.plan.jobEffect);
+  if (end === null || reply.kind !== 'settled') return whereNext(attempt, answered, reply);
+  tellEnd(attempt, end);
+  return { kind: 'complete', end };
+}
+
+/** Ends the job of an attempt that has left its host already. */
+async function finish(attempt: Attempt, end: JobEnd, evidence: string): Promise<Disposition> {
+  const { gate, call, sleep } = attempt.parts;
+  const request = {
+    job: attempt.delivery.job,
+    batch: attempt.batch,
+    delivery: attempt.delivery.number,
+    end,
+    evidence,
+  };
+  const reply = await repeatGateCall(
+    () => gate.finish(request),
+    settlementRepeats(0),
+    (ms) => sleep(ms, NEVER),
+  );
+  call(reply.call);
+  if (reply.kind === 'stale') return { kind: 'abandon' };
+  if (reply.kind === 'finished') tellEnd(attempt, end);
+  return { kind: 'complete', end: reply.end ?? end };
+}
+
+function tellEnd({ parts }: Attempt, end: JobEnd): void {
+  parts.events.ended(
+    end.kind === 'done' ? { outcome: 'done', reason: null } : { outcome: 'stopped', reason: end.reason },
+  );
+}
+
+/** Other workers would act otherwise if they knew this result. */
+function teachesTheFleet({ exchange, step: { plan } }: Answered): boolean {
+  const { cooldownUntilMs, noHint, hold, rateLimit } = plan.hostEffect;
+  const closes = cooldownUntilMs > 0 || noHint || hold !== null || rateLimit?.remaining === 0;
+  return closes || exchange.outcome.class === 'throttled';
 }
 
 /** Leaves the host that redirected: its lease ends, the attempt goes on elsewhere. */
@@ -63,13 +119,12 @@ export async function endUnsent(
   reason: StopReason,
   detail: string,
 ): Promise<Disposition> {
-  const { gate, call, events } = attempt.parts;
+  const { gate } = attempt.parts;
   const end: JobEnd = { kind: 'stopped', reason };
   const [nowMs, known] = await Promise.all([gate.now(), gate.inspectJob(attempt.delivery.job)]);
   const ended: EndedUrl = {
-    ...identityOf(attempt, 0),
     // Earlier attempts count, also where this delivery made none.
-    attempts: known?.facts.attempts ?? 0,
+    ...identityOf(attempt, known?.facts),
     finalUrl: url,
     outcome: 'stopped',
     useful: false,
@@ -82,18 +137,9 @@ export async function endUnsent(
     data: null,
     endedAt: new Date(nowMs).toISOString(),
   };
-  if (await handOver(attempt, ended, NO_PAGE)) return pauseFor(attempt, LOCAL_FAULT_PAUSE_MS);
-  const reply = await gate.finish({
-    job: attempt.delivery.job,
-    batch: attempt.batch,
-    delivery: attempt.delivery.number,
-    end,
-    evidence: detail.slice(0, 300),
-  });
-  call(reply.call);
-  if (reply.kind === 'stale') return { kind: 'abandon' };
-  if (reply.kind === 'finished') events.ended({ outcome: 'stopped', reason });
-  return { kind: 'complete', end: reply.end ?? end };
+  const handOver = new HandOver(attempt, ended, NO_PAGE);
+  if (!(await handOver.try()) && !(await handOver.tryAgain())) return pauseFor(attempt, LOCAL_FAULT_PAUSE_MS);
+  return finish(attempt, end, detail.slice(0, EVIDENCE_CHARACTERS_MAX));
 }
 
 async function pauseFor(attempt: Attempt, waitMs: number): Promise<Disposition> {
@@ -106,33 +152,6 @@ function effectOf({ step: { plan } }: Answered): JobEffect {
   return { kind: 'continue', notBeforeMs: plan.notBeforeMs };
 }
 
-/**
- * True: the result could not be written. A full disk is no fault of the host. The URLs to follow go first: entering
- * them again changes nothing, while a second line would be a duplicate.
- */
-async function handOver(
-  attempt: Attempt,
-  ended: EndedUrl,
-  page: DeliveredPage,
-  links: readonly string[] = [],
-): Promise<boolean> {
-  const { parts, job } = attempt;
-  try {
-    let { detail } = ended;
-    if (links.length > 0) {
-      const { refused } = await parts.enterFollowUps(job, ended.finalUrl, links);
-      if (refused > 0) detail += `; ${refused} of ${links.length} follow-up URLs refused`;
-    }
-    await parts.deliver({ ...ended, detail }, page);
-    if (ended.outcome === 'stopped') await parts.recordStopped(job, ended);
-    return false;
-  } catch (error) {
-    if (!(error instanceof DeliveryFault)) throw error;
-    parts.events.deliveryFault(error);
-    return true;
-  }
-}
-
 /** This process was frozen: its lease, counted from the question, the earliest instant at which it can have begun, is over. */
 function outlivedItsLease({ parts }: Attempt, { admitted }: Answered): boolean {
   return parts.monotonicMs() - admitted.askedAtMonotonicMs >= admitted.leaseMs;
@@ -143,8 +162,14 @@ async function giveBack(attempt: Attempt, answered: Answered): Promise<Dispositi
   return { kind: 'delay', untilMs: reply.nowMs + LOCAL_FAULT_PAUSE_MS, data: null };
 }
 
-async function settle(attempt: Attempt, answered: Answered, jobEffect: JobEffect): Promise<SettleReply> {
-  const { admitted, exchange, hints, step, target } = answered;
+/** `told`: what the log calls it, where the job's part follows later. */
+async function settle(
+  attempt: Attempt,
+  answered: Answered,
+  jobEffect: JobEffect,
+  told: string = jobEffect.kind,
+): Promise<SettleReply> {
+  const { admitted, exchange, step, target } = answered;
   const { gate, call, lookWithin, events, sleep } = attempt.parts;
   const used = { requests: exchange.sent ? 1 : 0, bytes: exchange.wireBytes };
   const request: SettleRequest = {
@@ -160,7 +185,7 @@ async function settle(attempt: Attempt, answered: Answered, jobEffect: JobEffect
     rules: target.scope.rules,
     spent: { ...used, costMicros: costMicrosOf(target.scope.prices, used) },
     latencyMs: Math.round(exchange.latencyMs),
-    evidence: evidenceOf(exchange, hints, step.plan, target.scope.policyVersion),
+    evidence: evidenceFor(answered),
   };
   // Not with the delivery's signal: what was sent is settled, whatever ended the attempt.
   const reply = await repeatGateCall(
@@ -184,12 +209,16 @@ async function settle(attempt: Attempt, answered: Answered, jobEffect: JobEffect
     detail: exchange.outcome.detail,
     bytes: exchange.wireBytes,
     durationMs: Math.round(exchange.durationMs),
-    decision: reply.kind === 'late' ? `${jobEffect.kind} (late)` : jobEffect.kind,
+    decision: reply.kind === 'late' ? `${told} (late)` : told,
     reason: explainReason(step.plan.reason),
     notBeforeMs: step.plan.notBeforeMs ?? 0,
     deadlineMs: admitted.facts.deadlineMs,
   });
   return reply;
+}
+
+function evidenceFor({ exchange, hints, step, target }: Answered): string {
+  return evidenceOf(exchange, hints, step.plan, target.scope.policyVersion);
 }
 
 function whereNext(attempt: Attempt, answered: Answered, reply: SettleReply): Disposition {
@@ -218,7 +247,7 @@ function endOf(effect: JobEffect): JobEnd | null {
 function resultOf(attempt: Attempt, answered: Answered, end: JobEnd): EndedUrl {
   const { admitted, exchange, step, target, verdict } = answered;
   return {
-    ...identityOf(attempt, admitted.attempt),
+    ...identityOf(attempt, { ...admitted.facts, attempts: admitted.attempt }),
     finalUrl: target.url,
     outcome: end.kind === 'done' ? 'done' : 'stopped',
     useful: end.kind === 'done' && verdict?.kind !== 'not_useful',
@@ -242,13 +271,14 @@ function pageOf({ job }: Attempt, { exchange }: Answered): DeliveredPage {
 
 function identityOf(
   attempt: Attempt,
-  number: number,
+  facts: Pick<JobFacts, 'attempts' | 'startedAtMs'> | undefined,
 ): Pick<EndedUrl, 'key' | 'job' | 'batch' | 'url' | 'attempts'> {
+  const { job } = attempt.delivery;
   return {
-    key: `${attempt.delivery.job}.${number}`,
-    job: attempt.delivery.job,
+    key: `${job}.${(facts?.startedAtMs ?? attempt.job.enteredAtMs).toString(36)}`,
+    job,
     batch: attempt.batch,
     url: attempt.job.url,
-    attempts: number,
+    attempts: facts?.attempts ?? 0,
   };
 }

@@ -2,10 +2,18 @@ import type { WorkerParts } from './attempt.ts';
 
 /**
  * The points of a delivery at which a worker that is killed is hardest to make up for, in the order in which they are
- * passed. after_admit: permitted and charged, nothing sent. after_send: answered, nothing handed over. before_settle:
- * the result is with the sinks, the gate does not know. after_settle: the gate knows, the queue does not.
+ * passed. after_admit: permitted and charged, nothing sent. after_send: answered, nothing handed over. after_host_effect:
+ * the fleet knows the host's wait, nobody the result. before_settle: the result is with the sinks, the gate does not
+ * know. before_finish: the same for a job whose host was settled first. after_settle: the gate knows, the queue does not.
  */
-export const FAIL_POINTS = ['after_admit', 'after_send', 'before_settle', 'after_settle'] as const;
+export const FAIL_POINTS = [
+  'after_admit',
+  'after_send',
+  'after_host_effect',
+  'before_settle',
+  'before_finish',
+  'after_settle',
+] as const;
 export type FailPoint = (typeof FAIL_POINTS)[number];
 export const FAIL_SIGNALS = ['SIGKILL', 'SIGSTOP'] as const;
 
@@ -52,7 +60,12 @@ export function withFailPoint(parts: WorkerParts, failAt: FailAt): WorkerParts {
         if (ends) pass('before_settle');
         const reply = await gate.settle(request);
         if (ends) pass('after_settle');
+        else if (request.outcome === 'throttled') pass('after_host_effect');
         return reply;
+      },
+      async finish(request) {
+        pass('before_finish');
+        return gate.finish(request);
       },
     },
     async fetchPage(request) {

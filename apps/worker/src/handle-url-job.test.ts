@@ -1,5 +1,5 @@
 import { type BatchId, type HostKey, type JobId, PRESETS, proxyScope } from '@holdoff/throttle-core';
-import { OPEN_BATCH, sampleOutcome } from '@holdoff/throttle-core/testing';
+import { ManualClock, OPEN_BATCH, sampleOutcome } from '@holdoff/throttle-core/testing';
 import { urlJobId } from '@holdoff/url-job';
 import { expect, test } from 'vitest';
 import type { Scope } from './attempt.ts';
@@ -14,12 +14,14 @@ import {
 } from './testing/sample-attempt.ts';
 
 const ATTEMPT_MS = PRESETS.balanced.deadline.attemptMs;
+/** The job and the instant at which the gate first heard of it. */
+const KEY = `${JOB}.${new ManualClock().now().toString(36)}`;
 const unavailable = { outcome: sampleOutcome('unavailable'), status: 503, body: new Uint8Array(0) };
 
 test('a served page is handed over, settled, and completes its queue job', async () => {
   const { parts, gate, seen } = sampleWorld();
   expect(await handleUrlJob(sampleDelivery(), parts)).toEqual({ kind: 'complete', end: { kind: 'done' } });
-  expect(seen.delivered).toMatchObject([{ key: `${JOB}.1`, outcome: 'done', attempts: 1, status: 200 }]);
+  expect(seen.delivered).toMatchObject([{ key: KEY, outcome: 'done', attempts: 1, status: 200 }]);
   expect((await gate.inspectJob(JOB))?.ended).toEqual({ kind: 'done' });
 });
 
@@ -173,7 +175,7 @@ test('a job that is refused after earlier attempts says how many it made', async
   const second = await handleUrlJob(sampleDelivery({ number: 2 }), parts);
   expect(second).toEqual({ kind: 'complete', end: { kind: 'stopped', reason: 'cancelled' } });
   expect(seen.fetched).toHaveLength(1);
-  expect(seen.delivered).toMatchObject([{ key: `${JOB}.0`, reason: 'cancelled', attempts: 1 }]);
+  expect(seen.delivered).toMatchObject([{ key: KEY, reason: 'cancelled', attempts: 1 }]);
 });
 
 test('a job that must wait at a redirect target goes on there', async () => {

@@ -73,8 +73,9 @@ export async function handleUrlJob(delivery: Delivery, parts: WorkerParts): Prom
     const answered = answerOf(attempt, target, answer, exchange);
     await passage.tell(exchange);
     await passage.leave();
+    const startedAtMs = firstAskedAtMs;
     if (answered.step.kind === 'conclude')
-      return endAttempt(attempt, await readPage(attempt, answered, firstAskedAtMs));
+      return endAttempt(attempt, answered, () => readPage(attempt, answered, startedAtMs));
 
     await leaveHost(attempt, answered);
     target = hopTarget(answered.step.next, parts);

@@ -105,7 +105,7 @@ function joinParts(input: PartsInput): WorkerParts {
         finalUrl,
         links,
       ),
-    deliver: (ended, page) => deliverResult(sinks, ended, page),
+    deliver: (ended, page, taken) => deliverResult(sinks, ended, page, taken),
     recordStopped: (job, ended) =>
       recordStopped(stores, { job, ended, host: policy.scopeOf(job.url).host, kept: input.stoppedKept }),
     call: (jobs) => void call(jobs),
