@@ -1,9 +1,11 @@
 import { type BatchId, type HostKey, type JobId, PRESETS, proxyScope } from '@holdoff/throttle-core';
 import { ManualClock, OPEN_BATCH, sampleOutcome } from '@holdoff/throttle-core/testing';
-import { urlJobId } from '@holdoff/url-job';
+import { type UrlJob, urlJobId } from '@holdoff/url-job';
 import { expect, test } from 'vitest';
 import type { Scope } from './attempt.ts';
 import type { PageExchange } from './fetch-page.ts';
+import { AddressGuard } from './guard/address-guard.ts';
+import { checkUrl } from './guard/check-url.ts';
 import { handleUrlJob } from './handle-url-job.ts';
 import {
   SAMPLE_JOB as JOB,
@@ -67,6 +69,7 @@ test('a delivery that is cut before it asks is put back and charged nothing', as
   expect(await gate.inspectJob(JOB)).toBeUndefined();
 });
 
+const idOf = (job: UrlJob): JobId => urlJobId(job) as string as JobId;
 const PROXY = proxyScope('p1');
 const exitOf = () => ({ proxy: 'p1', session: null });
 const proxyDown: Partial<PageExchange> = {
@@ -80,8 +83,7 @@ const proxyDown: Partial<PageExchange> = {
 async function failProxy(world: SampleWorld): Promise<void> {
   for (const n of [1, 2, 3, 4, 5]) {
     const job = sampleJob({ batch: `before-${n}` });
-    const id = urlJobId({ ...job, method: 'GET' }) as string as JobId;
-    await handleUrlJob(sampleDelivery({ job: id, data: job }), world.parts);
+    await handleUrlJob(sampleDelivery({ job: idOf(job), data: job }), world.parts);
     // The pace of a new host.
     world.clock.advance(1_000);
   }
@@ -177,6 +179,33 @@ test('a job that is refused after earlier attempts says how many it made', async
   expect(seen.fetched).toHaveLength(1);
   expect(seen.delivered).toMatchObject([{ key: KEY, reason: 'cancelled', attempts: 1 }]);
 });
+
+test.each([
+  ['javascript:alert(1)', 'invalid_url'],
+  ['mailto:a@b.test', 'invalid_url'],
+  ['file:///etc/passwd', 'invalid_url'],
+  ['http://unix:/var/run/docker.sock:/info', 'invalid_url'],
+  ['http://10.0.0.1/', 'address_not_allowed'],
+  ['http://[::ffff:a9fe:a9fe]/', 'address_not_allowed'],
+  ['http://other.example:6379/', 'address_not_allowed'],
+] as const)(
+  'a redirect to %s ends the job with %s, and the host that redirected is settled',
+  async (to, reason) => {
+    const guard = new AddressGuard({ extraPorts: [], allowedNetworks: [] });
+    const world = sampleWorld(() => ({ redirectTo: to, status: 302 }), {
+      refuseUrl: (url) => {
+        const verdict = checkUrl(url, guard);
+        return verdict.kind === 'ok' ? null : { reason: verdict.stop, detail: verdict.detail };
+      },
+    });
+    const http = sampleJob({ url: 'http://site.example/page' });
+    const said = await handleUrlJob(sampleDelivery({ data: http, job: idOf(http) }), world.parts);
+    expect(said).toEqual({ kind: 'complete', end: { kind: 'stopped', reason } });
+    expect(world.seen.fetched).toHaveLength(1);
+    expect(world.seen.delivered).toMatchObject([{ reason, attempts: 1 }]);
+    expect((await world.gate.inspectHost('site.example' as HostKey))?.leases).toEqual([]);
+  },
+);
 
 test('a job that must wait at a redirect target goes on there', async () => {
   const world = sampleWorld(() => ({ redirectTo: 'https://held.example/end', status: 302 }));

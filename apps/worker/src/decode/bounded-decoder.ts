@@ -23,6 +23,9 @@ type Coded = Exclude<ContentCoding, 'identity'>;
 
 const RATIO_CHECKED_FROM_BYTES = 1_048_576;
 const OUTPUT_CHUNK_BYTES = 65_536;
+/** More frames than any encoder makes of a page; each costs a decoder. */
+const FRAMES_MAX = 1_000;
+const FRAME_MAGIC_BYTES = 4;
 
 /**
  * Decodes one body within limits, checked at every piece of output: a bomb of any size is stopped one output chunk
@@ -38,6 +41,11 @@ export class BoundedDecoder {
   #wireBytes = 0;
   #decodedBytes = 0;
   #ended = false;
+  /** What came after the end is no further frame: nothing more is decoded. */
+  #over = false;
+  #frames = 1;
+  /** Bytes given to the present stream. */
+  #fed = 0;
   #fault: FetchFault | undefined;
   #wake: (() => void) | undefined;
 
@@ -60,7 +68,8 @@ export class BoundedDecoder {
 
   /** The whole decoded body. Rejects with `truncated` where the coding's own end is missing. */
   async end(): Promise<Buffer> {
-    if (this.#pending.length > 0 && this.#coding !== 'identity') await this.#start(this.#coding);
+    if (this.#pending.length > 0 && this.#coding !== 'identity' && !this.#ended)
+      await this.#start(this.#coding);
     const stream = this.#stream;
     if (stream !== undefined && !this.#ended && !this.cut) {
       await this.#until(() => stream.end());
@@ -81,9 +90,9 @@ export class BoundedDecoder {
   }
 
   async #feed(chunk: Buffer, coding: Coded): Promise<void> {
-    // What follows the coding's own end is not part of the page; it has been counted against the wire limit.
-    if (this.#ended || this.cut) return;
-    if (this.#stream !== undefined) return this.#push(chunk);
+    if (this.cut) return;
+    if (this.#ended) return this.#goOn(chunk, coding);
+    if (this.#stream !== undefined) return this.#push(chunk, coding);
     // `deflate` is zlib by the letter and raw in some servers: two bytes tell which.
     this.#pending = Buffer.concat([this.#pending, chunk]);
     if (coding !== 'deflate' || this.#pending.length >= 2) await this.#start(coding);
@@ -92,6 +101,7 @@ export class BoundedDecoder {
   async #start(coding: Coded): Promise<void> {
     const first = this.#pending;
     this.#pending = Buffer.alloc(0);
+    this.#fed = 0;
     const stream = createStream(coding, first);
     this.#stream = stream;
     stream.on('data', (piece: Buffer) => this.#take(piece));
@@ -100,11 +110,35 @@ export class BoundedDecoder {
       this.#wake?.();
     });
     stream.on('error', (error) => this.#fail(decodeFault(error)));
-    await this.#push(first);
+    await this.#push(first, coding);
   }
 
-  async #push(chunk: Buffer): Promise<void> {
-    await this.#until((done) => this.#stream?.write(chunk, done));
+  async #push(chunk: Buffer, coding: Coded): Promise<void> {
+    const stream = this.#stream;
+    this.#fed += chunk.length;
+    await this.#until((done) => stream?.write(chunk, done));
+    if (!this.#ended || this.#fault !== undefined || this.cut) return;
+    const unread =
+      this.#fed - ((stream as { readonly bytesWritten?: number } | undefined)?.bytesWritten ?? this.#fed);
+    if (unread > 0) await this.#goOn(chunk.subarray(chunk.length - unread), coding);
+  }
+
+  /**
+   * After the coding's own end. A zstd body may be several frames, one after the other (RFC 8878 §3); zlib's decoder
+   * knows the same of gzip by itself. Anything else is not part of the page; it has been counted against the wire limit.
+   */
+  async #goOn(chunk: Buffer, coding: Coded): Promise<void> {
+    if (coding !== 'zstd' || this.#over) return;
+    this.#pending = Buffer.concat([this.#pending, chunk]);
+    if (this.#pending.length < FRAME_MAGIC_BYTES) return;
+    this.#over = !isZstdFrame(this.#pending);
+    if (this.#over) return;
+    this.#frames += 1;
+    if (this.#frames > FRAMES_MAX)
+      return this.#fail({ kind: 'bad_content', rule: 'corrupt_coding', detail: 'too many zstd frames' });
+    this.#ended = false;
+    this.#stream?.destroy();
+    await this.#start(coding);
   }
 
   /** Waits for a step of the decoder, its end or a fault, whichever comes first. */
@@ -162,6 +196,12 @@ function createStream(coding: Coded, first: Buffer): Transform {
       // RFC 9659: a window of more than 8 MiB is not for the web, and would be the sender's to fill our memory.
       return createZstdDecompress({ chunkSize, params: { [constants.ZSTD_d_windowLogMax]: 23 } });
   }
+}
+
+/** RFC 8878 §3.1: a frame, or one that decoders skip. */
+function isZstdFrame(bytes: Buffer): boolean {
+  const magic = bytes.readUInt32LE(0);
+  return magic === 0xfd2fb528 || (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
 }
 
 /** RFC 1950 §2.2: method 8, and the first two bytes are a multiple of 31. */

@@ -36,7 +36,8 @@ describe('whether the body is whole', () => {
   ] as const)('%s without a body: %j', async (method, head) => {
     const { fetcher, server } = await stage((socket) => socket.write(head));
     for (let turn = 0; turn < 2; turn += 1) {
-      const page = await fetcher.fetchPage(pageRequest(`${server.origin}/`, { method }));
+      const headers = { 'if-none-match': '"a"' };
+      const page = await fetcher.fetchPage(pageRequest(`${server.origin}/`, { method, headers }));
       expect(page.outcome).toMatchObject({ class: 'served', stop: null });
       expect(page.body).toHaveLength(0);
     }

@@ -10,6 +10,7 @@ export const BAD_CONTENT_RULES = [
   'transfer_coding',
   'corrupt_coding',
   'partial',
+  'no_page',
 ] as const;
 type BadContentRule = (typeof BAD_CONTENT_RULES)[number];
 

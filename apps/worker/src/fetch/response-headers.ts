@@ -20,9 +20,9 @@ export function headBytes(raw: readonly string[]): number {
   return bytes;
 }
 
-/** RFC 9112 §6.3: without a length or chunks, the body ends where the connection does. */
+/** RFC 9112 §6.3: without a length or chunks as the last coding, the body ends where the connection does. */
 export function isCloseDelimited({ response }: { readonly response: IncomingMessage }): boolean {
-  return (
-    response.headers['content-length'] === undefined && response.headers['transfer-encoding'] === undefined
-  );
+  const codings = response.headers['transfer-encoding'];
+  if (codings === undefined) return response.headers['content-length'] === undefined;
+  return !/(?:^|,)[ \t]*chunked[ \t]*$/iu.test(codings);
 }

@@ -3,7 +3,7 @@ import { contentTypeFault } from '../decode/content-type.ts';
 import { ACCEPT_ENCODING, readContentCoding, transferCodingFault } from '../decode/content-coding.ts';
 import type { PageRequest } from '../fetch-page.ts';
 import { type Exit, routeOf } from '../guard/exit.ts';
-import { readLocation } from '../redirect/location.ts';
+import { type LocationReading, readLocation } from '../redirect/location.ts';
 import type { AttemptBudget } from './attempt-budget.ts';
 import { outcomeOfAnswer, outcomeOfFault } from './classify-exchange.ts';
 import type { FetchFault } from './fetch-fault.ts';
@@ -97,7 +97,12 @@ async function takeApart(
     };
   };
 
-  if (location.kind === 'unreadable') return unread(UNREADABLE_LOCATION);
+  if (location.kind === 'unreadable') {
+    // The host answers, and counts as served; it is the job that has nowhere to go.
+    const answered = await unread(null);
+    return { ...answered, outcome: { ...answered.outcome, ...UNREADABLE_LOCATION } };
+  }
+  if (isNoPage(request, status, location)) return unread(noPage(status));
   if (!isPage(request.method, status)) return unread(null);
   const plan = bodyPlan(request, status, headers);
   if (typeof plan !== 'string') return unread(plan);
@@ -117,10 +122,32 @@ async function takeApart(
 }
 
 const UNREADABLE_LOCATION = {
-  kind: 'refused',
   stop: 'invalid_url',
   detail: 'redirect to an unreadable location',
 } as const;
+
+/**
+ * An answer below 400 that has neither a page nor a way to one: a redirect without a target, a choice, and "not
+ * modified" for a request that set no condition. Taken for done it would be a result without anything in it.
+ */
+function isNoPage(request: PageRequest, status: number, location: LocationReading): boolean {
+  if (status === 304) return !Object.keys(request.headers).some((name) => CONDITIONS.has(name.toLowerCase()));
+  return status >= 300 && status < 400 && location.kind !== 'target';
+}
+
+const CONDITIONS: ReadonlySet<string> = new Set([
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+]);
+
+function noPage(status: number): FetchFault {
+  const detail =
+    status === 304 ? '304 for a request without a condition' : `${status} without a page or a way to one`;
+  return { kind: 'bad_content', rule: 'no_page', detail };
+}
 
 const NOTHING = new Uint8Array(0);
 

@@ -109,6 +109,40 @@ test('IPv4 is used where the question for IPv6 is never answered', async () => {
   expect(page.outcome.class).toBe('served');
 });
 
+test.each([
+  ['refuses', '127.0.0.9'],
+  ['does not answer', '240.0.0.1'],
+])('an address that %s does not keep a name from being reached at its other one', async (_, dead) => {
+  const { fetcher, origin } = await stage(
+    (__, family) => (family === 6 ? [] : [dead, '127.0.0.1']),
+    ['127.0.0.0/8', '240.0.0.0/8'],
+  );
+  const page = await fetcher.fetchPage(pageRequest(`http://two.test:${origin.port}/`, { budgetMs: 8_000 }));
+  expect(page).toMatchObject({ outcome: { class: 'served' }, status: 200 });
+  expect(page.durationMs).toBeLessThan(6_000);
+});
+
+test('a name of which no address answers is a failed connection, within the budget', async () => {
+  const { fetcher, origin } = await stage(
+    (_, family) => (family === 6 ? ['::1'] : ['127.0.0.8', '127.0.0.9']),
+    ['127.0.0.0/8', '::1/128'],
+  );
+  await origin.close();
+  open.splice(open.indexOf(origin), 1);
+  const page = await fetcher.fetchPage(pageRequest(`http://none.test:${origin.port}/`));
+  expect(page).toMatchObject({
+    outcome: { class: 'transport', source: 'destination', stop: null },
+    sent: false,
+  });
+});
+
+test('a name with a final dot is the same name, and its server is asked for it without', async () => {
+  const { fetcher, origin, dns } = await stage(() => ['127.0.0.1']);
+  const page = await fetcher.fetchPage(pageRequest(`http://shop.test.:${origin.port}/`));
+  expect(page.outcome.class).toBe('served');
+  expect(dns.asked.length).toBeGreaterThan(0);
+});
+
 test('the budget covers name resolution', async () => {
   const { fetcher } = await stage(() => 'silence', ['127.0.0.1/32'], 20_000);
   const page = await fetcher.fetchPage(pageRequest('http://slow.test/', { budgetMs: 250 }));

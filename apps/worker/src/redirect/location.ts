@@ -2,8 +2,12 @@
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 export type LocationReading =
+  /** Not an answer that sends anybody anywhere. */
   | { readonly kind: 'none' }
   | { readonly kind: 'target'; readonly url: string }
+  /** It is, and says nowhere to go. */
+  | { readonly kind: 'missing' }
+  /** No URL, or one with a user name: credentials that a server hands out are kept nowhere. */
   | { readonly kind: 'unreadable' };
 
 /**
@@ -13,12 +17,13 @@ export type LocationReading =
  */
 export function readLocation(status: number, lines: readonly string[], from: string): LocationReading {
   const [line] = lines;
-  if (!REDIRECTS.has(status) || line === undefined || line.trim() === '') return { kind: 'none' };
+  if (!REDIRECTS.has(status)) return { kind: 'none' };
+  if (line === undefined || line.trim() === '') return { kind: 'missing' };
   const ascii = line.replace(/[\u0080-\u00ff]/gu, (character) => {
     return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
   });
   const url = URL.parse(ascii, from);
-  if (url === null) return { kind: 'unreadable' };
+  if (url === null || url.username !== '' || url.password !== '') return { kind: 'unreadable' };
   url.hash = '';
   return { kind: 'target', url: url.href };
 }
