@@ -42,6 +42,8 @@ export interface Fleet {
   readonly gate: Gate;
   readonly origin: SampleOrigin;
   readonly workers: readonly ChildProcess[];
+  /** Of this fleet alone; the results are below it, in `results`. */
+  readonly folder: string;
   /** Address of a host of the origin, which is also its throttling scope. */
   hostKey(name: string): HostKey;
   url(name: string, path: string): string;
@@ -142,6 +144,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     gate,
     origin,
     workers,
+    folder,
     hostKey,
     url: (name, path) => `${origin.urlOf(name)}${path}`,
     async enqueue(batch, urls, fields = {}) {
