@@ -95,6 +95,7 @@ function decideStep(input: StepInput): Step {
     rateLimit: hints.rateLimit,
     redirect: next === null ? null : { hop: next.hops },
     method: input.job.method,
+    status: exchange.status,
     unsent: isUnsent(exchange),
     // The gate checks the batch's consent and its budget of money and bytes at each admission.
     cancelled: false,

@@ -118,7 +118,7 @@ export const ANSWER_ROWS: readonly AnswerRow[] = [
     class: 'unavailable',
     source: 'destination',
     stop: null,
-    why: 'The server cannot serve now. 500 is among them: most pass with a deployment or a database, and those that do not are bounded by attempts and tokens.',
+    why: 'The server cannot serve now. 500 is among them: most pass with a deployment or a database; a page that stays broken is bounded by an attempt limit of its own.',
   },
   {
     when: '511',

@@ -33,6 +33,8 @@ export interface PlanInput {
   /** The answer is a redirect to be followed; `hop` counts from 1. null: it is not. */
   readonly redirect: { readonly hop: number } | null;
   readonly method: string;
+  /** HTTP status of the answer; absent or 0: none. */
+  readonly status?: number;
   /** It is certain that nothing of the request reached the host: its proxy failed. Absent: false. */
   readonly unsent?: boolean;
   readonly cancelled: boolean;

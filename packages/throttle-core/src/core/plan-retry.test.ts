@@ -291,6 +291,40 @@ describe('bounds of a job and its buckets', () => {
     expect(reasonOf({ policy, job: sampleJobFacts({ attempts: 10_000 }) }).code).toBe('retry');
   });
 
+  test.each([
+    { what: 'its third 500', change: {}, code: 'attempts_used' },
+    { what: 'its second 500', change: { job: sampleJobFacts({ attempts: 2 }) }, code: 'retry' },
+    { what: 'a third 503', change: { status: 503 }, code: 'retry' },
+    {
+      what: 'a third failed connection',
+      change: { status: 0, outcome: sampleOutcome('transport') },
+      code: 'retry',
+    },
+    { what: 'a 500 that names a wait', change: { wait: waitSeconds(3) }, code: 'retry' },
+    {
+      what: 'a 500 after a throttle',
+      change: { job: sampleJobFacts({ attempts: 3, throttledInRun: 1 }) },
+      code: 'retry',
+    },
+    {
+      what: 'a 500 where the policy takes it for passing',
+      change: { policy: samplePolicy({ attempts: { serverErrorMax: null } }) },
+      code: 'retry',
+    },
+  ])('a page that answers 500: $what', ({ change, code }) => {
+    expect(reasonOf({ status: 500, job: sampleJobFacts({ attempts: 3 }), ...change }).code).toBe(code);
+  });
+
+  test('what a proxy did not carry is bounded by no attempt and no token', () => {
+    const input = samplePlanInput({
+      outcome: sampleOutcome('neutral', { source: 'proxy' }),
+      unsent: true,
+      job: sampleJobFacts({ attempts: 10, batchTokensLeft: 0, hostTokensLeft: 0 }),
+    });
+    expect(planRetry(input).jobEffect).toMatchObject({ kind: 'retry_at', uncounted: true });
+    expect(planRetry({ ...input, unsent: false }).jobEffect).toEqual({ kind: 'stop', reason: 'attempts' });
+  });
+
   test('deferrals: the last one is the limit itself', () => {
     const deferral = { outcome: sampleOutcome('throttled') };
     expect(reasonOf({ ...deferral, job: sampleJobFacts({ deferrals: 49 }) }).code).toBe('defer');

@@ -118,10 +118,25 @@ function isUncounted({ outcome, unsent }: PlanInput): boolean {
 }
 
 function attemptsEnd(input: PlanInput): Step | null {
-  const { job, policy, redirect } = input;
-  const { totalMax } = policy.attempts;
-  if (totalMax === null || redirect !== null || isUncounted(input) || job.attempts < totalMax) return null;
-  return stop('attempts', { code: 'attempts_used', attempts: job.attempts, attemptsMax: totalMax });
+  const { job, redirect } = input;
+  const attemptsMax = attemptsMaxOf(input);
+  if (attemptsMax === null || redirect !== null || isUncounted(input) || job.attempts < attemptsMax)
+    return null;
+  return stop('attempts', { code: 'attempts_used', attempts: job.attempts, attemptsMax });
+}
+
+/**
+ * 500 without a wait says that this page is broken, not that its server is busy: to try it as long as a 503 would hold
+ * a run for minutes, and spend what the host's other pages may need. With a wait the server says itself that it passes.
+ */
+function attemptsMaxOf(input: PlanInput): number | null {
+  const { totalMax, serverErrorMax } = input.policy.attempts;
+  const { status, outcome, job } = input;
+  const broken = status === 500 && outcome.class === 'unavailable' && bindingOf(input).kind !== 'delay';
+  // Attempts that were throttled say nothing about the page, and the ledger does not tell them apart for ever.
+  const throttled = job.throttledInRun > 0 || job.deferrals > 0;
+  if (!broken || throttled || serverErrorMax === null) return totalMax;
+  return totalMax === null ? serverErrorMax : Math.min(totalMax, serverErrorMax);
 }
 
 /** The gates that need the instant, and the choice between going on, waiting, deferring and holding. */

@@ -10,6 +10,8 @@ export interface Policy {
     readonly totalMax: number | null;
     /** 429s that one run of a job may see before it is deferred to the next run. null: unbounded. */
     readonly throttledPerRunMax: number | null;
+    /** Attempts after which 500 is the page's answer. null: 500 is as passing as 503. */
+    readonly serverErrorMax: number | null;
   };
   readonly deadline: {
     /** End-to-end life of a job from its enqueueing, when the job names none. null: no deadline. */

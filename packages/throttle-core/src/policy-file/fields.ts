@@ -108,6 +108,14 @@ export const FIELDS = {
     integer('429s that one run of a job may see; one more defers it to the next run.', 0, 1000),
     'none',
   ),
+  'attempts.max_500': orWord(
+    integer(
+      'Attempts of a job after which 500 is taken for its answer: a page that is broken stays broken.',
+      1,
+      1000,
+    ),
+    'none',
+  ),
 
   deadline: orWords(
     duration('Life of a job from its enqueueing, when the job names none. required: it must name one.', {

@@ -42,6 +42,7 @@ export function valuesOf(policy: Policy): PolicyValues {
     'backoff.cap': backoff.capMs,
     'attempts.max_total': attempts.totalMax,
     'attempts.max_429_per_run': attempts.throttledPerRunMax,
+    'attempts.max_500': attempts.serverErrorMax,
     ...deadlineValues(policy),
     'defer.max_count': defer.countMax,
     'defer.next_run_after': defer.nextRunAfterMs,
@@ -171,6 +172,7 @@ export function policyOf(values: PolicyValues): Policy {
     attempts: {
       totalMax: values['attempts.max_total'],
       throttledPerRunMax: values['attempts.max_429_per_run'],
+      serverErrorMax: values['attempts.max_500'],
     },
     deadline: {
       jobMs: typeof values.deadline === 'number' ? values.deadline : null,

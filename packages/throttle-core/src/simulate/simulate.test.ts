@@ -111,7 +111,7 @@ describe('every URL ends once, or waits visibly', () => {
     const generous: Policy = {
       ...policy,
       hostTokens: null,
-      attempts: { totalMax: 3, throttledPerRunMax: null },
+      attempts: { totalMax: 3, throttledPerRunMax: null, serverErrorMax: null },
     };
     const result = play([host('a', 10, broken, { policy: generous })], { tokens: 1_000 });
     expect(result).toMatchObject({ requests: 30, stopped: { attempts: 10 } });
