@@ -140,6 +140,8 @@ pace: { learn: off }
     );
     const { batch, jobs } = await quietEnd(fleet, name, urls, [guard]).finally(() => clearInterval(waker));
     const samples = await watch.stop();
+    // A worker with its guards would take the jobs of the next run, too.
+    await Promise.all(alive.splice(0).map((child) => fleet.end(child)));
     const log = pagesOf(fleet.origin.log());
     return {
       cooldown: admittedInCooldown(log, samples),
