@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { DeliveryFault, type DeliveredPage, type EndedUrl, type Sink } from '../deliver-result.ts';
 import { AppendLog } from './append-log.ts';
 import { probeFolder } from './probe-folder.ts';
+import { RecentKeys } from './recent-keys.ts';
 
 /**
  * A folder: `results.jsonl` with one line per ended URL, and `bodies/ab/abcdef…` named by the SHA-256 of the
@@ -14,11 +15,15 @@ import { probeFolder } from './probe-folder.ts';
  */
 export async function createFolderSink(folder: string, sync = true): Promise<Sink> {
   await mkdir(join(folder, 'bodies'), { recursive: true });
-  const log = new AppendLog(join(folder, 'results.jsonl'), sync);
+  const lines = join(folder, 'results.jsonl');
+  const log = new AppendLog(lines, sync);
+  const recent = new RecentKeys(lines);
   return {
     name: `folder ${folder}`,
     async deliver(ended: EndedUrl, { body }: DeliveredPage): Promise<void> {
       try {
+        // A worker that died after its line was written leaves its job to another one, which ends it again.
+        if (mayBeRepeated(ended) && (await recent.has(ended.key))) return;
         const bodyFile = body.length === 0 ? null : await storeBody(folder, body, sync);
         await log.append(JSON.stringify({ ...ended, bodyFile }));
       } catch (error) {
@@ -28,6 +33,11 @@ export async function createFolderSink(folder: string, sync = true): Promise<Sin
     probe: () => probeFolder(folder),
     close: () => log.close(),
   };
+}
+
+/** Only an end that an attempt came before can have been written already: the others need not be looked for. */
+function mayBeRepeated({ attempts, status }: EndedUrl): boolean {
+  return attempts > 1 || (attempts === 1 && status === 0);
 }
 
 /**
