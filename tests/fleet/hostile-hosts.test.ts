@@ -15,7 +15,7 @@ const MIB = 1_048_576;
 const ATTEMPT_MS = 2_000;
 
 const HEALTHY = Array.from({ length: 6 }, (_, n) => `healthy-${n}`);
-const HEALTHY_URLS = 40;
+const HEALTHY_URLS = 60;
 
 type Answer = NonNullable<HostDescriptionInput['rules']>[number]['answer'];
 interface Hostile {
@@ -103,10 +103,10 @@ async function serveHealthy(round: string): Promise<number> {
   return performance.now() - beganAt;
 }
 
-async function meetHostile(round: string): Promise<readonly string[]> {
+async function meetHostile(round: string, each = HOSTILE_URLS): Promise<readonly string[]> {
   const urls = urlsOf(
     HOSTILE.map(({ name }) => name),
-    HOSTILE_URLS,
+    each,
     round,
   );
   await fleet.enqueue(round, urls);
@@ -127,7 +127,9 @@ const most = (
 ): number => Math.max(...of.map((each) => each[what]));
 
 test('healthy hosts are served as if the hostile ones were not there', async () => {
+  // Fresh processes are slow at what they do for the first time, and all of them at once.
   await serveHealthy('warm-up');
+  await fleet.ended('cold', (await meetHostile('cold', 2 * Math.ceil(WORKERS / 4))).length, 60_000);
   const alone = await serveHealthy('alone');
   const urls = await meetHostile('beside');
   const beside = await serveHealthy('with-hostile');
