@@ -110,14 +110,15 @@ function learn(
 ): void {
   const { outcome, rules, hostEffect } = request;
   const current = lease.epoch === host.epoch;
-  const event = outcome === 'throttled' && current;
+  const lesson = asksForLess(request) ? 'throttled' : outcome;
+  const event = lesson === 'throttled' && current;
   const { cooldownUntilMs } = host;
   const paceRules = limitPace(rules, host.override);
   host.pace = settlePace(
     host.pace,
     paceRules,
     {
-      outcome,
+      outcome: lesson,
       current,
       bound: lease.bound,
       cooldownUntilMs,
@@ -151,6 +152,14 @@ function learn(
   if (hostEffect.hold !== null && host.hold === null) {
     host.hold = { reason: hostEffect.hold.reason || 'policy', by: 'policy', sinceMs: nowMs };
   }
+}
+
+/**
+ * A 503 that names a wait says "less", as a 429 does: many limiters answer with it. For the circuit and the retry
+ * tokens it remains what it is, a server that cannot serve.
+ */
+function asksForLess({ outcome, hostEffect }: SettleRequest): boolean {
+  return outcome === 'throttled' || (outcome === 'unavailable' && hostEffect.cooldownUntilMs > 0);
 }
 
 function fillTokens(

@@ -1,4 +1,5 @@
 -- What one result teaches the host. All 429s admitted in one epoch are one event; the first of them starts the next.
+-- A 503 that names a wait says "less", as a 429 does; for circuit and tokens it remains a server that cannot serve.
 
 -- Only ever later. Returns whether it moved.
 local function extend_cooldown(h, until_ms)
@@ -18,11 +19,13 @@ end
 local function apply_host_effect(h, r, j, result, now)
   h.meta.dirty = true
   local current = result.epoch == h.epoch
-  local event = result.outcome == 'throttled' and current
+  local lesson = result.outcome
+  if lesson == 'unavailable' and result.cooldown > 0 then lesson = 'throttled' end
+  local event = lesson == 'throttled' and current
   local serving = SERVING[result.outcome]
   local limited = pace_rules(r, h.override)
   pace_settle(h.pace, limited, {
-    outcome = result.outcome, current = current, bound = result.bound, cooldownUntilMs = h.cooldown,
+    outcome = lesson, current = current, bound = result.bound, cooldownUntilMs = h.cooldown,
     latencyMs = result.latencyMs, rateLimit = result.rateLimit, inFlight = result.inFlight,
   }, now)
   if event then

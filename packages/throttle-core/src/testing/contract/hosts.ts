@@ -5,6 +5,18 @@ import { type Fixture, upTo } from './fixture.ts';
 
 const WAKE = { hostsMax: 100, jobsMax: 100 };
 const RAMPED = { ...PLAIN_RULES, concurrency: 4, ramp: { durationMs: 10_000, startFraction: 0.25 } };
+const LEARN = {
+  startIntervalMs: 500,
+  floorIntervalMs: 10_000,
+  ceilingIntervalMs: 0,
+  doubleAfterSuccesses: 10,
+  doubleAfterMs: 2500,
+  decrease: 0.9,
+  recoveryLeastMs: 120_000,
+  recoveryPauses: 20,
+  recoveryMostMs: 1_800_000,
+  keepMs: 604_800_000,
+};
 
 export function describeHosts(fixture: Fixture): void {
   describe('hosts', () => {
@@ -68,6 +80,29 @@ export function describeHosts(fixture: Fixture): void {
       expect(await on.gate.inspectHost(on.host)).toMatchObject({ epoch: 1, noHintEvents: 1 });
     });
 
+    it('slows down for a 503 that names a wait as for a 429, and for no other', async () => {
+      const on = fixture();
+      const more = { rules: { ...PLAIN_RULES, concurrency: 8, learn: LEARN } };
+      await on.enter(upTo(3), more);
+      const failed = { ...more, outcome: 'unavailable', jobEffect: { kind: 'done' } } as const;
+      await on.settle(1, await on.admitted(1, more), failed);
+      expect(await on.gate.inspectHost(on.host)).toMatchObject({
+        epoch: 0,
+        pace: { learnedIntervalMs: 0 },
+      });
+      on.clock.advance(500);
+      const admission = await on.admitted(2, more);
+      const cooldownUntilMs = on.clock.now() + 1_000;
+      const asked = { cooldownUntilMs, noHint: false, hold: null, rateLimit: null };
+      await on.settle(2, admission, { ...failed, hostEffect: asked });
+      expect(await on.gate.inspectHost(on.host)).toMatchObject({
+        cooldownUntilMs,
+        epoch: 1,
+        pace: { learnedIntervalMs: 1000, phase: 'steady' },
+        circuit: { state: 'closed' },
+      });
+    });
+
     it('counts events without a usable wait in a row, and a success ends the row', async () => {
       const on = fixture();
       await on.enter(upTo(4));
@@ -96,19 +131,7 @@ export function describeHosts(fixture: Fixture): void {
 
     it('learns, and forgets when told', async () => {
       const on = fixture();
-      const learn = {
-        startIntervalMs: 500,
-        floorIntervalMs: 10_000,
-        ceilingIntervalMs: 0,
-        doubleAfterSuccesses: 10,
-        doubleAfterMs: 2500,
-        decrease: 0.9,
-        recoveryLeastMs: 120_000,
-        recoveryPauses: 20,
-        recoveryMostMs: 1_800_000,
-        keepMs: 604_800_000,
-      };
-      const more = { rules: { ...PLAIN_RULES, learn } };
+      const more = { rules: { ...PLAIN_RULES, learn: LEARN } };
       await on.enter([1], more);
       await on.throttle(1, await on.admitted(1, more), 1000, more);
       expect(await on.gate.inspectHost(on.host)).toMatchObject({
