@@ -6,7 +6,7 @@ import { noHintPauseMs, paddedInstantMs, type ServerWait } from './server-wait.t
 export interface HostEffect {
   /** Absolute; 0: none. Max-merged, never moved back. */
   readonly cooldownUntilMs: number;
-  /** The throttle came without a usable wait: counts towards the host's hold. */
+  /** The throttle came without a wait that helps: none, one that cannot be read, or 0 s. Lengthens the next pause. */
   readonly noHint: boolean;
   /** Holds the host for its owner. */
   readonly hold: { readonly reason: string } | null;
@@ -26,7 +26,7 @@ export interface HostEffectInput {
   readonly redirected: boolean;
   readonly wait: ServerWait;
   readonly rateLimit: RateLimitHint | null;
-  /** Consecutive throttling events of the host without a usable wait, this one not included. */
+  /** Consecutive throttling events of the host without a wait that helps, this one not included. */
   readonly noHintEvents: number;
   readonly policy: RetryAfterPolicy;
   readonly draw01: number;
@@ -46,7 +46,7 @@ export function hostEffectOf(input: HostEffectInput): HostEffect {
   const hold = holdOf(input);
   return {
     cooldownUntilMs: cooldownOf(input),
-    noHint: lacksHint(input),
+    noHint: lacksHint(input) || isEmptyAdvice(input),
     hold: hold === null ? null : { reason: hold.reason },
     rateLimit: input.rateLimit,
   };
@@ -67,10 +67,15 @@ function lacksHint(input: HostEffectInput): boolean {
   return input.outcome.class === 'throttled' && input.wait.kind !== 'delay';
 }
 
+/** "Come back after 0 s" has been read, but is no help to one who has just been refused. */
+function isEmptyAdvice({ outcome, wait }: HostEffectInput): boolean {
+  return outcome.class === 'throttled' && wait.kind === 'delay' && wait.seconds === 0;
+}
+
 function cooldownOf(input: HostEffectInput): number {
   const wait = bindingWait(input.outcome, input.redirected, input.wait);
   if (wait.kind === 'delay') {
-    return paddedInstantMs(input.receivedAtMs, wait.seconds, input.policy, input.draw01);
+    return paddedInstantMs(input, wait.seconds);
   }
   if (!lacksHint(input)) return 0;
   return Math.ceil(input.receivedAtMs + noHintPauseMs(input.noHintEvents + 1, input.policy, input.draw01));

@@ -2,7 +2,7 @@ import { backoffMs } from './backoff.ts';
 import type { HostEffect } from './host-effect.ts';
 import { bindingOf, type PlanInput } from './plan-input.ts';
 import type { Binding, DeferCause } from './plan-reason.ts';
-import { paddedInstantMs, type ServerWait } from './server-wait.ts';
+import { type PadInput, paddedInstantMs, type ServerWait } from './server-wait.ts';
 
 /**
  * Why this run is over; null: it goes on. The run's limit comes first: it waits for the next run, and a long wait
@@ -52,8 +52,12 @@ export function notBeforeOf(
   return { notBeforeMs: Math.ceil(latest[1]), binding: latest[0] };
 }
 
-function serverInstant({ policy, draw01, receivedAtMs }: PlanInput, wait: ServerWait): number {
-  return wait.kind === 'delay' ? paddedInstantMs(receivedAtMs, wait.seconds, policy.retryAfter, draw01) : 0;
+function serverInstant(input: PlanInput, wait: ServerWait): number {
+  return wait.kind === 'delay' ? paddedInstantMs(padInputOf(input), wait.seconds) : 0;
+}
+
+function padInputOf({ job, policy, draw01, receivedAtMs }: PlanInput): PadInput {
+  return { receivedAtMs, policy: policy.retryAfter, noHintEvents: job.noHintEvents, draw01 };
 }
 
 /** A run that is over for its 429s waits for the next one; a long wait or a missing hint has its own instant. */
@@ -71,6 +75,9 @@ export function staysInPlace(input: PlanInput, notBeforeMs: number): boolean {
   const wait = bindingOf(input);
   if (input.outcome.class !== 'throttled' || wait.kind !== 'delay' || retryAfter.inPlaceMaxMs === 0)
     return false;
-  const longestMs = paddedInstantMs(input.receivedAtMs, retryAfter.inPlaceMaxMs / 1000, retryAfter, 1);
+  const longestMs = paddedInstantMs(
+    { ...padInputOf(input), noHintEvents: 0, draw01: 1 },
+    retryAfter.inPlaceMaxMs / 1000,
+  );
   return wait.seconds * 1000 <= retryAfter.inPlaceMaxMs && notBeforeMs <= longestMs;
 }

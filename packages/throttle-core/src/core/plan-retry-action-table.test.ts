@@ -50,8 +50,21 @@ const actionTable: readonly Row[] = [
   {
     situation: '429 with a wait of 0 is still spaced by pad and back-off',
     input: { wait: waitSeconds(0) },
-    hostEffect: cooldown(NOW + 1500),
+    hostEffect: { ...cooldown(NOW + 1500), noHint: true },
     jobEffect: { kind: 'retry_at', notBeforeMs: NOW + 1500, inPlace: true },
+  },
+  {
+    situation: '429 with a wait of 0 after three of its kind is spaced by eight times the pad',
+    input: { wait: waitSeconds(0), job: sampleJobFacts({ noHintEvents: 3 }) },
+    hostEffect: { ...cooldown(NOW + 8500), noHint: true },
+    jobEffect: { kind: 'retry_at', notBeforeMs: NOW + 8500, inPlace: true },
+  },
+  {
+    situation:
+      '429 with a wait of 0 after fifty of its kind waits as long as one without a wait would, and is not held',
+    input: { wait: waitSeconds(0), job: sampleJobFacts({ noHintEvents: 50 }) },
+    hostEffect: { ...cooldown(NOW + 60_500), noHint: true },
+    jobEffect: { kind: 'retry_at', notBeforeMs: NOW + 60_500, inPlace: false },
   },
   {
     situation: '429 without a wait pauses the host and defers by back-off, not before the pause',

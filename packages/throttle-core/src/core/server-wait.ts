@@ -12,19 +12,26 @@ export type ServerWait =
       readonly source: string;
     };
 
+export interface PadInput {
+  readonly receivedAtMs: number;
+  readonly policy: RetryAfterPolicy;
+  /** Consecutive throttling events of the host before this one that named no wait, or 0 s. */
+  readonly noHintEvents: number;
+  readonly draw01: number;
+}
+
 /**
  * When to ask again after a wait of `seconds`: receipt + max(wait x multiply, wait + at least) + U(0, wake jitter).
- * Servers round down and close their windows late, so the pad only ever adds. Whole milliseconds, rounded up.
+ * Servers round down and close their windows late, so the pad only ever adds. "At least" doubles with each event
+ * without a wait that helps, up to the cap of the pauses without one: a server that refuses and says 0 s again and
+ * again is asked ever less often. Whole milliseconds, rounded up.
  */
-export function paddedInstantMs(
-  receivedAtMs: number,
-  seconds: number,
-  policy: RetryAfterPolicy,
-  draw01: number,
-): number {
+export function paddedInstantMs(input: PadInput, seconds: number): number {
+  const { padMultiply, padAtLeastMs, noHintCapMs, wakeJitterMs } = input.policy;
   const waitMs = seconds * 1000;
-  const paddedMs = Math.max(waitMs * policy.padMultiply, waitMs + policy.padAtLeastMs);
-  return Math.ceil(receivedAtMs + paddedMs + draw01 * policy.wakeJitterMs);
+  const grownMs = Math.min(padAtLeastMs * 2 ** Math.min(input.noHintEvents, DOUBLINGS_MAX), noHintCapMs);
+  const paddedMs = Math.max(waitMs * padMultiply, waitMs + Math.max(padAtLeastMs, grownMs));
+  return Math.ceil(input.receivedAtMs + paddedMs + input.draw01 * wakeJitterMs);
 }
 
 /**

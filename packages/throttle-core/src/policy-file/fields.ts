@@ -58,10 +58,13 @@ export const FIELDS = {
   ),
   'retry_after.no_hint_pause.cap': duration('Longest such pause.', { min: '1s', max: '24h' }),
   'retry_after.pad.multiply': number('A server wait is lengthened to at least this multiple.', 1, 10),
-  'retry_after.pad.at_least': duration('A server wait is lengthened by at least this much.', {
-    min: '0s',
-    max: '1h',
-  }),
+  'retry_after.pad.at_least': duration(
+    'A server wait is lengthened by at least this much; doubles with each 429 event in a row that named no wait or 0 s.',
+    {
+      min: '0s',
+      max: '1h',
+    },
+  ),
   'retry_after.pad.wake_jitter': duration('Random time added on top, so that waiters do not wake together.', {
     min: '0s',
     max: '10m',
