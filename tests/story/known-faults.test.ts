@@ -154,7 +154,7 @@ test.concurrent('pages that do not exist close no circuit and take no pace', asy
 test.concurrent('hosts of a group are never in flight together beyond its slots', async () => {
   await fleet.enqueue('shop', [...pages('shop-1', 10), ...pages('shop-2', 10)]);
   await fleet.ended('shop', 20);
-  const seen = [...seenOf('shop-1'), ...seenOf('shop-2')].sort((a, b) => a.receivedAtMs - b.receivedAtMs);
+  const seen = [...seenOf('shop-1'), ...seenOf('shop-2')].toSorted((a, b) => a.receivedAtMs - b.receivedAtMs);
   expect(seen).toHaveLength(20);
   expect(Math.min(...gaps(seen))).toBeGreaterThanOrEqual(0);
 });
