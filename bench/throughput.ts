@@ -19,7 +19,11 @@ export const bench: Bench = {
     const got = await origin.judge([HOST]);
 
     await origin.reset();
-    const fleet = await lab.fleet({ originPort: origin.port, policy: UNPACED, concurrency: SLOTS });
+    const fleet = await lab.fleet({
+      originPort: origin.port,
+      policy: `concurrency: ${SLOTS}\n${UNPACED}`,
+      concurrency: SLOTS,
+    });
     const task = { origin, hosts: [HOST], urls, batch: 'throughput', workers: 1, budgetMs: BUDGET_MS };
     const holdoff = await runHoldoff(fleet, task);
 

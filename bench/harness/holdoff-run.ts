@@ -51,4 +51,4 @@ export async function runHoldoff(fleet: Fleet, task: HoldoffTask): Promise<Holdo
 }
 
 /** A free host has no reason to be learned slowly: what is measured is the path, not the caution. */
-export const UNPACED = 'concurrency: 50\npace:\n  learn: off\n';
+export const UNPACED = 'pace:\n  learn: off\n';

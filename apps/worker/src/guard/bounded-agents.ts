@@ -1,7 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { agentOptions, idleCount, type PoolLimits } from './pool-limits.ts';
+import { agentOptions, idleCount, openCount, type PoolLimits } from './pool-limits.ts';
 
 /** The two agents of one route to the network, as got takes them. */
 export interface AgentPair {
@@ -44,7 +44,9 @@ function bounded<A extends HttpAgent>(agent: A, idleMax: number, connect: Connec
   const open: Open = agent.createConnection.bind(agent);
   const keep = agent.keepSocketAlive.bind(agent);
   agent.createConnection = (options, onCreate) => connect(options, open, onCreate);
-  // Node's typings say void; the agent reads a boolean.
-  agent.keepSocketAlive = (socket) => (idleCount(agent) < idleMax && keep(socket)) as unknown as void;
+  // When all places are taken the newest has none: of more hosts than places, asked in turn, some keep their sockets,
+  // where making room would leave none of them one. Node's typings say void; the agent reads a boolean.
+  agent.keepSocketAlive = (socket) =>
+    ((openCount(agent) <= idleMax || idleCount(agent) < idleMax) && keep(socket)) as unknown as void;
   return agent;
 }

@@ -14,7 +14,7 @@ export interface PoolLimits {
 export const DEFAULT_POOL: PoolLimits = {
   perOriginMax: 64,
   idlePerOriginMax: 64,
-  idleMax: 256,
+  idleMax: 1_024,
   idleMs: 4_000,
 };
 
@@ -36,4 +36,9 @@ export function idleCount(agent: Agent): number {
   let count = 0;
   for (const sockets of Object.values(agent.freeSockets)) count += sockets?.length ?? 0;
   return count;
+}
+
+/** Sockets of the agent, in use or idle; Node counts them itself and its typings do not say so. */
+export function openCount(agent: Agent): number {
+  return (agent as Agent & { readonly totalSocketCount: number }).totalSocketCount;
 }
