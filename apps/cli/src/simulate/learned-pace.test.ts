@@ -238,6 +238,60 @@ test.each([1, 2, 4, 8])('a host that allows %i requests at a time is not stormed
   expect(result.finishedMs).toBeLessThan(((1_000 * 0.3) / limit) * 1_000 * 2);
 });
 
+describe('a refusal that no pace avoids', () => {
+  test.each([
+    { share: 0.03, retryAfterSeconds: 1, perSecond: 1 },
+    { share: 0.1, retryAfterSeconds: 1, perSecond: 0.75 },
+    { share: 0.1, retryAfterSeconds: 10, perSecond: 0.25 },
+  ])('$share of all requests, Retry-After $retryAfterSeconds: the pace stays', ({ share, ...rest }) => {
+    const { retryAfterSeconds, perSecond } = rest;
+    const rules = [{ share, answer: { kind: 'status', status: 429, retryAfterSeconds } }];
+    for (const seed of [1, 2, 3, 4]) {
+      const result = play({ kind: 'none' }, { urls: 1_000, seed }, { rules });
+      expect(result.done).toBe(1_000);
+      // Blamed for each of them, the pace ends at its floor, 0.1/s.
+      expect(1_000_000 / (result.finishedMs ?? Infinity)).toBeGreaterThan(perSecond);
+    }
+  });
+
+  test('3 % beside a real limit: both are found', () => {
+    const rules = [{ share: 0.03, answer: { kind: 'status', status: 429, retryAfterSeconds: 1 } }];
+    const limiter: Limiter = { kind: 'token_bucket', perSecond: 10, burst: 10 };
+    const result = play(limiter, { urls: 3_000 }, { rules });
+    expect(result.done).toBe(3_000);
+    expect(result.finishedMs).toBeLessThan(4.5 * 300_000);
+    expect(throttledShare(result)).toBeLessThan(0.08);
+  });
+});
+
+describe('a host that says 503 and no more', () => {
+  test.each(KINDS.filter(([name]) => name !== 'penalty'))('as a limit of 10/s: %s', (_name, limiterOf) => {
+    for (const seed of [1, 2, 3]) {
+      const result = play(limiterOf(10), { seed }, { refusal: { status: 503, retryAfter: 'absent' } });
+      // At the full pace three quarters of the URLs would spend all their tokens.
+      expect(result.done).toBeGreaterThan(294);
+      expect(result.finishedMs).toBeLessThan(2 * 30_000);
+      expect(result.failed / result.requests).toBeLessThan(0.09);
+    }
+  });
+
+  test('while it is down for a minute: it is asked now and then, and the URLs wait', () => {
+    const down = { fromMs: 60_000, untilMs: 120_000, beforeLimiter: true };
+    const rules = [{ ...down, answer: { kind: 'status', status: 503 } }];
+    const result = play({ kind: 'token_bucket', perSecond: 10, burst: 10 }, { urls: 1_800 }, { rules });
+    expect(result.done).toBe(1_800);
+    expect(result.failed).toBeLessThan(20);
+    expect(result.finishedMs).toBeLessThan(1.2 * 240_000);
+  });
+
+  test('with one broken page in twenty: a little slower', () => {
+    const rules = [{ share: 0.05, answer: { kind: 'status', status: 500 } }];
+    const limiter: Limiter = { kind: 'token_bucket', perSecond: 10, burst: 10 };
+    const broken = play(limiter, { urls: 600 }, { rules }).finishedMs ?? Infinity;
+    expect(broken).toBeLessThan(1.5 * (play(limiter, { urls: 600 }).finishedMs ?? 0));
+  });
+});
+
 test('20 hosts with mixed limiters, cold', () => {
   const result = playScenario(parseScenario(READY_SCENARIOS['mixed'] ?? {}, 'mixed'));
   expect(result.done).toBe(1_200);

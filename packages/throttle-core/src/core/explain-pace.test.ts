@@ -13,6 +13,7 @@ test.each<[string, Partial<PaceState>, PaceLimit, number, RegExp | null]>([
   ['bounds alone hold nothing', {}, { kind: 'bounds', floorIntervalMs: 1, ceilingIntervalMs: 1 }, 100, null],
   ['a cooldown', { reopening: 1 }, NONE, 100, /opens with one request/u],
   ['a scout', { reopening: 1, scoutUntilMs: NOW + 1 }, NONE, 100, /not come back/u],
+  ['errors', { reopening: 1, strain: 1 }, NONE, 100, /errors of its own/u],
   ['the ramp', { rampFromMs: NOW - 10, rampMs: 20 }, NONE, 300, /ramp/u],
   ['a ramp that is over', { rampFromMs: NOW - 30, rampMs: 20 }, NONE, 100, null],
   ['the brake', { brake: 0.5 }, NONE, 200, /latency/u],

@@ -14,6 +14,9 @@ export function whyPaceHolds(
 ): string | null {
   if (limit.kind === 'off') return 'its owner has switched learning off';
   if (limit.kind === 'fixed') return 'its owner has fixed the pace';
+  if (state.reopening === 1 && state.strain >= 1) {
+    return 'it has answered with errors of its own, and is asked by one request at a time until it serves';
+  }
   if (state.reopening === 1) {
     return state.scoutUntilMs > nowMs
       ? 'the first request after a pause has not come back yet'

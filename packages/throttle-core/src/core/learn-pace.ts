@@ -1,7 +1,9 @@
 import type { OutcomeClass } from './classify-outcome.ts';
 import { brakeOnLatency } from './latency-brake.ts';
+import { afterFailure, afterServing } from './failing-host.ts';
 import { givenInterval, learnedInterval, rampLeftMs } from './pace.ts';
 import type { LearnRules, PaceRules, PaceState } from './pace.ts';
+import { weighEvent } from './weigh-event.ts';
 
 /** One result, as the learner sees it. */
 export interface PaceResult {
@@ -28,6 +30,8 @@ const FAR_OFF_DECREASE = 0.5;
 const EARLY_SHARE = 0.25;
 const EARLY_PAUSES = 2;
 const RECOVERY_REQUESTS = 100;
+/** An event that names no wait closes the host for a moment all the same: the others follow the scout. */
+const LEAST_PAUSE_MS = 1_000;
 /** A climb over more than this many ordinary decreases follows a halving. */
 const WIDE_SPAN = 1.5;
 const WIDE_GAIN = 0.75;
@@ -51,6 +55,7 @@ export function settlePace(state: PaceState, rules: PaceRules, result: PaceResul
     case 'blocked':
       return result.current ? open(closed, rules, result, nowMs) : closed;
     case 'unavailable':
+      return result.current ? afterFailure(closed, rules.learn, nowMs) : closed;
     case 'transport':
     case 'neutral':
       // Says nothing about the pace; the next request may be the scout.
@@ -107,20 +112,23 @@ function throttled(
   }
   const before = learnedInterval(state.intervalMs, learn);
   if (learn === null || before === 0) return { ...state, eventAtMs: nowMs };
-  const early = isEarly(state, learn, nowMs);
+  const weighed = weighEvent(state, before, nowMs);
+  const untilMs = Math.max(result.cooldownUntilMs, weighed.blamed ? nowMs + LEAST_PAUSE_MS : 0);
+  const closed = untilMs > result.cooldownUntilMs ? close(weighed.state, untilMs, nowMs) : weighed.state;
+  const pauseMs = Math.max(0, untilMs - nowMs);
+  const blank = { ...closed, pauseMs, strain: 0, servedSinceEvent: 0, eventAtMs: nowMs };
+  if (!weighed.blamed) return blank;
+  const early = weighed.state.noiseGap === 0 && isEarly(state, learn, nowMs);
   const after = learnedInterval(1000 / decreased(state, learn, 1000 / before, early, nowMs), learn);
   return {
-    ...state,
+    ...blank,
     intervalMs: after,
     phase: 'steady',
     ceilingMs: before,
     recoverFromMs: after,
     pressure: 0,
-    servedSinceEvent: 0,
-    eventAtMs: nowMs,
     // The pauses of a pace far too high say nothing about those to come.
     pauseMeanMs: early ? 0 : meanPause(state),
-    pauseMs: Math.max(0, result.cooldownUntilMs - nowMs),
   };
 }
 
@@ -130,7 +138,7 @@ function served(state: PaceState, rules: PaceRules, result: PaceResult, nowMs: n
   if (!result.current) return braked;
   const opened = open(braked, rules, result, nowMs);
   if (learn === null) return opened;
-  const next = counted(opened, learn, result.bound, nowMs);
+  const next = counted(afterServing(opened), learn, result.bound, nowMs);
   const before = learnedInterval(next.intervalMs, learn);
   const free =
     result.bound &&

@@ -18,6 +18,16 @@ export interface PaceState {
   readonly pressure: number;
   /** Served results since the last event, whether or not the pace held them back. */
   readonly servedSinceEvent: number;
+  /** A row of events, each too soon after the last: the interval, the instant and the served results since it began. */
+  readonly rowFromMs: number;
+  readonly rowAtMs: number;
+  readonly rowServed: number;
+  /** Mean of results from one event of the row to the next. 0: the row has one event. */
+  readonly gapMean: number;
+  /** Refusals come once in so many results whatever the pace is. 0: none that are known to. */
+  readonly noiseGap: number;
+  /** Failures without a wait since the last event, less one for every eight served results. */
+  readonly strain: number;
   /** When this step of slow start began. 0: not yet. */
   readonly stepAtMs: number;
   readonly eventAtMs: number;
@@ -59,6 +69,12 @@ export const NEW_PACE: PaceState = {
   recoverFromMs: 0,
   pressure: 0,
   servedSinceEvent: 0,
+  rowFromMs: 0,
+  rowAtMs: 0,
+  rowServed: 0,
+  gapMean: 0,
+  noiseGap: 0,
+  strain: 0,
   stepAtMs: 0,
   eventAtMs: 0,
   pauseMs: 0,
@@ -209,7 +225,8 @@ export function commitPace(state: PaceState, rules: PaceRules, nowMs: number): P
   const intervalMs = paceInterval(state, rules, nowMs);
   const lateMs = nowMs - state.nextAtMs;
   const bound = state.nextAtMs > 0 && intervalMs > 0 && lateMs <= Math.max(intervalMs, CATCH_UP_MS);
-  const fromMs = Math.max(state.nextAtMs, nowMs - Math.min(intervalMs * CATCH_UP_SHARE, CATCH_UP_MS));
+  const lentMs = bound ? Math.min(intervalMs * CATCH_UP_SHARE, CATCH_UP_MS) : 0;
+  const fromMs = Math.max(state.nextAtMs, nowMs - lentMs);
   const scoutUntilMs = state.reopening === 1 ? nowMs + SCOUT_MOST_MS : 0;
   return { state: { ...state, nextAtMs: fromMs + intervalMs, scoutUntilMs }, bound };
 }

@@ -1,6 +1,7 @@
 import TinyQueue from 'tinyqueue';
 import { CLOSED_CIRCUIT, type Circuit, isServing, settleCircuit } from '../core/circuit.ts';
 import type { HostEffect } from '../core/host-effect.ts';
+import { lessonOf } from '../core/failing-host.ts';
 import { settlePace } from '../core/learn-pace.ts';
 import type { OutcomeClass } from '../core/outcome.ts';
 import { NEW_PACE, type PaceState, commitPace, paceInterval, paceOpensAt } from '../core/pace.ts';
@@ -119,12 +120,20 @@ export class HostInPlay {
     this.inFlight -= 1;
     this.cooldownUntilMs = Math.max(this.cooldownUntilMs, effect.cooldownUntilMs);
     const current = lease.epoch === this.events;
-    const event = current && outcome === 'throttled';
+    const lesson = lessonOf(this.pace, { outcome, current, cooldownUntilMs: effect.cooldownUntilMs });
+    const event = current && lesson === 'throttled';
     const shared = { outcome, current, cooldownUntilMs: this.cooldownUntilMs };
     this.pace = settlePace(
       this.pace,
       rules,
-      { ...shared, bound: lease.bound, latencyMs, rateLimit: effect.rateLimit, inFlight: this.inFlight },
+      {
+        ...shared,
+        outcome: lesson,
+        bound: lease.bound,
+        latencyMs,
+        rateLimit: effect.rateLimit,
+        inFlight: this.inFlight,
+      },
       nowMs,
     );
     if (event) this.noHintEvents = effect.noHint ? this.noHintEvents + 1 : 0;

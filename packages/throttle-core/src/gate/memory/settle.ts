@@ -1,5 +1,6 @@
 import { isServing, settleCircuit } from '../../core/circuit.ts';
 import type { JobId } from '../../core/identifiers.ts';
+import { lessonOf } from '../../core/failing-host.ts';
 import { settlePace } from '../../core/learn-pace.ts';
 import { limitPace, paceInterval } from '../../core/pace.ts';
 import type { SettleReply, SettleRequest } from '../gate.ts';
@@ -110,7 +111,7 @@ function learn(
 ): void {
   const { outcome, rules, hostEffect } = request;
   const current = lease.epoch === host.epoch;
-  const lesson = asksForLess(request) ? 'throttled' : outcome;
+  const lesson = lessonOf(host.pace, { outcome, current, cooldownUntilMs: hostEffect.cooldownUntilMs });
   const event = lesson === 'throttled' && current;
   const { cooldownUntilMs } = host;
   const paceRules = limitPace(rules, host.override);
@@ -152,14 +153,6 @@ function learn(
   if (hostEffect.hold !== null && host.hold === null) {
     host.hold = { reason: hostEffect.hold.reason || 'policy', by: 'policy', sinceMs: nowMs };
   }
-}
-
-/**
- * A 503 that names a wait says "less", as a 429 does: many limiters answer with it. For the circuit and the retry
- * tokens it remains what it is, a server that cannot serve.
- */
-function asksForLess({ outcome, hostEffect }: SettleRequest): boolean {
-  return outcome === 'throttled' || (outcome === 'unavailable' && hostEffect.cooldownUntilMs > 0);
 }
 
 function fillTokens(

@@ -1,5 +1,6 @@
 -- What one result teaches the host. All 429s admitted in one epoch are one event; the first of them starts the next.
--- A 503 that names a wait says "less", as a 429 does; for circuit and tokens it remains a server that cannot serve.
+-- A 503 that names a wait, or the third bare one, says "less" as a 429 does; for circuit and tokens it remains a
+-- server that cannot serve.
 
 -- Only ever later. Returns whether it moved.
 local function extend_cooldown(h, until_ms)
@@ -19,8 +20,7 @@ end
 local function apply_host_effect(h, r, j, result, now)
   h.meta.dirty = true
   local current = result.epoch == h.epoch
-  local lesson = result.outcome
-  if lesson == 'unavailable' and result.cooldown > 0 then lesson = 'throttled' end
+  local lesson = pace_lesson(h.pace, result.outcome, current, result.cooldown)
   local event = lesson == 'throttled' and current
   local serving = SERVING[result.outcome]
   local limited = pace_rules(r, h.override)

@@ -1,5 +1,5 @@
 -- The pace of one host: what the learner knows and what it means for the next dispatch.
--- Twin of core/pace.ts, core/learn-pace.ts and core/latency-brake.ts: same operations in the same order, so that
+-- Twin of core/pace.ts, core/learn-pace.ts, core/weigh-event.ts, core/failing-host.ts and core/latency-brake.ts: same operations in the same order, so that
 -- the doubles are equal to the last bit. The meaning of every field and rule is written there. Calls no Redis
 -- command: the script that includes it reads and writes the hash.
 --
@@ -9,6 +9,7 @@
 --   pace_interval(pace, rules, now)             -> ms; 0: unlimited
 --   pace_opens_at(pace, now)                    -> ms; not after now: a dispatch may go
 --   pace_commit(pace, rules, now)               -> 1 when the pace held the dispatch back, else 0; changes pace
+--   pace_lesson(pace, outcome, current, cooldownUntilMs) -> the outcome as the learner takes it
 --   pace_settle(pace, rules, result, now)       -> changes pace
 --
 -- rules  = { paceIntervalMs, learn = { startIntervalMs, floorIntervalMs, ceilingIntervalMs, doubleAfterSuccesses,
@@ -20,7 +21,8 @@
 -- cjson.decode gives cjson.null for null: pass nil instead.
 
 local PACE_NUMBERS = {
-  'intervalMs', 'ceilingMs', 'recoverFromMs', 'pressure', 'servedSinceEvent', 'stepAtMs', 'eventAtMs', 'pauseMs',
+  'intervalMs', 'ceilingMs', 'recoverFromMs', 'pressure', 'servedSinceEvent', 'rowFromMs', 'rowAtMs',
+  'rowServed', 'gapMean', 'noiseGap', 'strain', 'stepAtMs', 'eventAtMs', 'pauseMs',
   'pauseMeanMs', 'nextAtMs', 'reopening', 'scoutUntilMs', 'closedAtMs', 'rampFromMs', 'rampMs', 'hintIntervalMs', 'hintUntilMs',
   'latencyMs', 'latencyBaseMs', 'latencySamples', 'brake', 'brakeSamples', 'brakeFromMs',
   'brakeShare', 'brakeIntervalMs',
@@ -108,7 +110,7 @@ local function pace_commit(pace, rules, now)
   local interval = pace_interval(pace, rules, now)
   local late = now - pace.nextAtMs
   local bound = pace.nextAtMs > 0 and interval > 0 and late <= math.max(interval, 20)
-  pace.nextAtMs = math.max(pace.nextAtMs, now - math.min(interval * 0.1, 20)) + interval
+  pace.nextAtMs = math.max(pace.nextAtMs, now - (bound and math.min(interval * 0.1, 20) or 0)) + interval
   pace.scoutUntilMs = pace.reopening == 1 and now + 5000 or 0
   return bound and 1 or 0
 end
@@ -146,6 +148,40 @@ local function pace_decreased(pace, learn, rate, early, now)
   return math.max(rate * 0.5, math.min(rate * learn.decrease, given))
 end
 
+local function pace_close(pace, untilMs, now)
+  pace.nextAtMs = math.max(pace.nextAtMs, untilMs)
+  if pace.reopening ~= 1 then pace.closedAtMs = now end
+  pace.reopening = 1
+  pace.scoutUntilMs = 0
+end
+
+local function pace_begin_row(pace, interval, now)
+  pace.rowFromMs, pace.rowAtMs, pace.rowServed, pace.gapMean = interval, now, 0, 0
+  return true
+end
+
+-- Returns whether the pace is to blame for the event.
+local function pace_weigh(pace, interval, now)
+  local gap = pace.servedSinceEvent + 1
+  local mean = pace.gapMean == 0 and gap or pace.gapMean + (gap - pace.gapMean) * (1 / 4)
+  if pace.noiseGap > 0 then
+    if gap > pace.noiseGap * 4 + 75 then
+      pace.noiseGap = 0
+      return pace_begin_row(pace, interval, now)
+    end
+    local denser = mean < pace.noiseGap * 0.6
+    pace.gapMean = denser and pace.noiseGap or mean
+    return denser
+  end
+  if pace.rowFromMs == 0 or gap >= 75 then return pace_begin_row(pace, interval, now) end
+  pace.gapMean = mean
+  pace.rowServed = pace.rowServed + pace.servedSinceEvent
+  local given = (pace.rowServed * 1000) / math.max(1, now - pace.rowAtMs)
+  if not (interval * 0.5 >= pace.rowFromMs and 1000 / interval <= given) then return true end
+  pace.noiseGap, pace.phase, pace.pressure, pace.stepAtMs = mean, 'slow_start', 0, now
+  return false
+end
+
 local function pace_throttled(pace, scouting, learn, result, now)
   if not result.current or scouting then
     if pace.eventAtMs ~= 0 then pace.pauseMs = math.max(pace.pauseMs, result.cooldownUntilMs - pace.eventAtMs) end
@@ -156,17 +192,38 @@ local function pace_throttled(pace, scouting, learn, result, now)
     pace.eventAtMs = now
     return
   end
-  local early = pace_is_early(pace, learn, now)
+  local blamed = pace_weigh(pace, before, now)
+  local early = pace.noiseGap == 0 and pace_is_early(pace, learn, now)
   local after = pace_learned(1000 / pace_decreased(pace, learn, 1000 / before, early, now), learn)
-  pace.pauseMeanMs = early and 0 or pace_mean_pause(pace)
-  pace.pauseMs = math.max(0, result.cooldownUntilMs - now)
+  local pause_mean = pace_mean_pause(pace)
+  local untilMs = math.max(result.cooldownUntilMs, blamed and now + 1000 or 0)
+  if untilMs > result.cooldownUntilMs then pace_close(pace, untilMs, now) end
+  pace.pauseMs = math.max(0, untilMs - now)
+  pace.strain = 0
+  pace.servedSinceEvent = 0
+  pace.eventAtMs = now
+  if not blamed then return end
+  pace.pauseMeanMs = early and 0 or pause_mean
   pace.intervalMs = after
   pace.phase = 'steady'
   pace.ceilingMs = before
   pace.recoverFromMs = after
   pace.pressure = 0
-  pace.servedSinceEvent = 0
-  pace.eventAtMs = now
+end
+
+local function pace_lesson(pace, outcome, current, cooldownUntilMs)
+  if outcome ~= 'unavailable' then return outcome end
+  if cooldownUntilMs > 0 or current and pace.reopening == 0 and pace.strain + 1 >= 3 then return 'throttled' end
+  return 'unavailable'
+end
+
+local function pace_failed(pace, learn, now)
+  pace.scoutUntilMs = 0
+  if learn == nil or pace.latencySamples < 10 then return end
+  pace.strain = pace.strain + 1
+  if pace.reopening == 0 or pace.strain < 2 then return end
+  local closed = math.min(60000, math.max(1000, now - pace.closedAtMs))
+  pace.nextAtMs = math.max(pace.nextAtMs, now + closed)
 end
 
 local function pace_unbrake(pace, mean, base, samples)
@@ -286,6 +343,7 @@ local function pace_served(pace, rules, result, now)
   if not result.current then return end
   pace_open(pace, rules, result, now)
   if learn == nil then return end
+  pace.strain = math.max(0, pace.strain - 1 / 8)
   pace_count(pace, learn, result.bound, now)
   local before = pace_learned(pace.intervalMs, learn)
   local free = result.bound and pace.brake == 1 and before >= pace_given(pace, rules, now)
@@ -301,18 +359,15 @@ end
 local function pace_settle(pace, rules, result, now)
   local scouting = pace.reopening == 1
   pace_take_hint(pace, result, now)
-  if result.cooldownUntilMs > now then
-    pace.nextAtMs = math.max(pace.nextAtMs, result.cooldownUntilMs)
-    if not scouting then pace.closedAtMs = now end
-    pace.reopening = 1
-    pace.scoutUntilMs = 0
-  end
+  if result.cooldownUntilMs > now then pace_close(pace, result.cooldownUntilMs, now) end
   if result.outcome == 'throttled' then
     pace_throttled(pace, scouting, rules.learn, result, now)
   elseif result.outcome == 'served' or result.outcome == 'permanent' then
     pace_served(pace, rules, result, now)
   elseif result.current and result.outcome == 'blocked' then
     pace_open(pace, rules, result, now)
+  elseif result.current and result.outcome == 'unavailable' then
+    pace_failed(pace, rules.learn, now)
   elseif result.current then
     pace.scoutUntilMs = 0
   end
