@@ -3,6 +3,7 @@ import { PRESETS, hostRulesOf } from '@holdoff/throttle-core';
 import { connectGate, createRedisGate, gateReady } from '@holdoff/throttle-core/redis';
 import type { Bench } from './harness/bench.ts';
 import { openStore } from './harness/store.ts';
+import { FLOOR_ADMIT, FLOOR_SETTLE, floorCall } from './admission-floor.ts';
 
 const CALLERS = 50;
 const ROUNDS = 10;
@@ -52,14 +53,16 @@ function median(values: readonly number[]): number {
 
 export const bench: Bench = {
   name: 'admission',
-  about: `Admissions with their settlements (each pair two script calls: lease, ledger, batch, host, circuit) by ${CALLERS} callers of one process, each at a host of its own, against as many empty scripts, in turns in one run.`,
+  about: `Admissions with their settlements (each pair two script calls: lease, ledger, batch, host, circuit) by ${CALLERS} callers of one process, each at a host of its own, against as many empty scripts, in turns in one run; and what the same Redis commands cost without any decision.`,
   run: async (lab) => {
     const server = await lab.redis();
     const redis = connectGate({ url: server.url, commandDeadlineMs: DEADLINE_MS });
     await gateReady(redis, READY_WITHIN_MS);
     const gate = createRedisGate({ redis });
     const store = await openStore(server.url);
-    const sha = (await redis.script('LOAD', EMPTY_SCRIPT)) as string;
+    const load = async (source: string): Promise<string> => String(await redis.script('LOAD', source));
+    const sha = await load(EMPTY_SCRIPT);
+    const floorShas = [await load(FLOOR_ADMIT), await load(FLOOR_SETTLE)];
 
     const hostOf = (caller: number): HostKey => `host-${caller}.example` as HostKey;
     let entered = 0;
@@ -127,7 +130,15 @@ export const bench: Bench = {
       });
     };
 
+    let floors = 0;
+    const floorPair = async (caller: number): Promise<void> => {
+      floors += 1;
+      const { keys, args } = floorCall(`j_${String(floors).padStart(10, '0')}`, hostOf(caller));
+      for (const floorSha of floorShas) await redis.evalsha(floorSha, keys.length, ...keys, ...args);
+    };
+
     const bare: number[] = [];
+    const floor: number[] = [];
     const pairs: number[] = [];
     let scriptSeconds = 0;
     for (let round = 0; round <= ROUNDS; round += 1) {
@@ -136,6 +147,7 @@ export const bench: Bench = {
         jobs.filter((_job, index) => index % CALLERS === caller),
       );
       const empty = await timed(BARE_A_ROUND, () => redis.evalsha(sha, 1, '{holdoff}:x'));
+      const least = await timed(PAIRS_A_ROUND, floorPair);
       const cpuBefore = await store.cpuSeconds();
       const full = await timed(PAIRS_A_ROUND, async (caller) => {
         const own = queues[caller] ?? [];
@@ -146,6 +158,7 @@ export const bench: Bench = {
       });
       if (round === 0) continue; // warms up both
       bare.push(empty.perSecond);
+      floor.push(least.perSecond);
       pairs.push(full.perSecond);
       scriptSeconds += (await store.cpuSeconds()) - cpuBefore;
     }
@@ -159,6 +172,7 @@ export const bench: Bench = {
       columns: ['what', 'measured', 'unit'],
       rows: [
         ['empty scripts', median(bare), '/s'],
+        ['the same commands without decisions', median(floor), 'pairs/s'],
         ['admit + settle', median(pairs), 'pairs/s'],
         ['admission, 50 callers, median', percentile(admitMs, 0.5), 'ms'],
         ['admission, 50 callers, 99th percentile', p99, 'ms'],
@@ -167,6 +181,12 @@ export const bench: Bench = {
       ],
       figures: [
         { name: 'pairs ÷ empty scripts', value: ratio, unit: '', target: { atLeast: 0.35 } },
+        {
+          name: 'same commands without decisions ÷ empty scripts',
+          value: median(floor) / median(bare),
+          unit: '',
+        },
+        { name: 'pairs ÷ same commands without decisions', value: median(pairs) / median(floor), unit: '' },
         { name: 'admission p99', value: p99, unit: 'ms', target: { atMost: 5 } },
       ],
     };

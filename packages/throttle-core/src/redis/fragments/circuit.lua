@@ -4,9 +4,10 @@ local function circuit_open(h, r, now)
   host_set(h, 'generation', h.generation + 1)
   host_set(h, 'opens', h.opens + 1)
   -- Multiplied step by step: two languages' powers differ in the last bit.
-  local open_ms = r.openMs
-  for _ = 2, math.min(30, h.opens) do open_ms = math.min(r.openMost, open_ms * r.growth) end
-  host_set(h, 'openUntil', math.max(now + math.ceil(math.min(r.openMost, open_ms)), h.cooldown))
+  local rule = r.circuit
+  local open_ms = rule.openMs
+  for _ = 2, math.min(30, h.opens) do open_ms = math.min(rule.openMostMs, open_ms * rule.growth) end
+  host_set(h, 'openUntil', math.max(now + math.ceil(math.min(rule.openMostMs, open_ms)), h.cooldown))
   host_set(h, 'responses', 0)
   host_set(h, 'events', 0)
   host_set(h, 'probe', '')
@@ -38,16 +39,16 @@ local function circuit_result(h, r, result, event, current, now)
     elseif result.outcome == 'neutral' or result.outcome == 'blocked' then
       host_set(h, 'probe', '')
       host_set(h, 'probeUntil', 0)
-    elseif r.openMs then
+    elseif r.circuit then
       circuit_open(h, r, now)
     end
     return
   end
-  if h.circuit ~= 'closed' or not r.openMs then return end
+  if h.circuit ~= 'closed' or not r.circuit then return end
   if result.outcome == 'throttled' then
     host_set(h, 'responses', h.responses + 1)
     if event then host_set(h, 'events', h.events + 1) end
-    if h.responses >= r.responsesMax or (r.eventsMax > 0 and h.events >= r.eventsMax) then circuit_open(h, r, now) end
+    if h.responses >= r.circuit.responsesMax or (r.circuit.eventsMax > 0 and h.events >= r.circuit.eventsMax) then circuit_open(h, r, now) end
   elseif SERVING[result.outcome] and current then
     host_set(h, 'responses', 0)
     host_set(h, 'events', 0)

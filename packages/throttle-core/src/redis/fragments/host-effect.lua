@@ -35,8 +35,8 @@ local function apply_host_effect(h, r, j, result, now)
     host_set(h, 'noHint', 0)
   end
   circuit_result(h, r, result, event, current, now)
-  if serving and r.tokenPerSuccess and j.a == 1 and result.purpose == 'a' then
-    host_set(h, 'tokens', math.min(r.tokenCap, host_tokens(h, r) + r.tokenPerSuccess))
+  if serving and r.tokens and j.a == 1 and result.purpose == 'a' then
+    host_set(h, 'tokens', math.min(r.tokens.cap, host_tokens(h, r) + r.tokens.perSuccess))
   end
   local took = now - j.ad
   host_set(h, 'latency', h.latency > 0 and h.latency * 0.8 + took * 0.2 or took)

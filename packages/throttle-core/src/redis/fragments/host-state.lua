@@ -34,6 +34,5 @@ local function host_write(h, now)
 end
 
 local function host_tokens(h, r)
-  if not r.tokenPerSuccess then return nil end
-  return h.tokens or r.tokenStart
+  return r.tokens and (h.tokens or r.tokens.start)
 end

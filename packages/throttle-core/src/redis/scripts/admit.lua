@@ -17,7 +17,7 @@
 -- A lane, called or leases key of another host is touched, under the same hash tag, only when the job had waited
 -- or kept a slot there (redirects).
 -- ARGV  1 key prefix  2 job  3 host part  4 batch  5 nonce  6 delivery  7 attempt|hop|robots  8 attempts max (0: none)
---       9 time (ms; '': Redis TIME)  10.. rules (fragments/rules.lua)
+--       9 time (ms; '': Redis TIME)  10 rules, JSON (fragments/rules.lua)
 -- Reply admitted, lease, attempt, probe 0|1, generation, epoch, tokens left|'', lease ms, now, facts
 --       wait, cause, until ms, inline 0|1, place|'', fallback ms, now, facts
 --       stop, reason, now, facts
@@ -42,7 +42,7 @@ local JOB, BATCH, HOST, LEASES, LANE, CALLED, WHEEL, TRAIL = KEYS[1], KEYS[2], K
 local prefix, job, part, batch, nonce = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local delivery, purpose, attempts_max = tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8])
 local now = clock(ARGV[9])
-local r = read_rules(10)
+local r = cjson.decode(ARGV[10])
 local j = ledger_read(JOB)
 local h = host_read(HOST)
 local b = batch_read(BATCH)
@@ -78,7 +78,7 @@ local counted = purpose ~= 'robots' and j.c ~= 2 and not (purpose == 'hop' and j
 local limited = pace_rules(r, h.override)
 host_set(h, 'cap', r.cap)
 host_set(h, 'interval', pace_interval(h.pace, limited, now))
-host_set(h, 'keep', r.keep)
+host_set(h, 'keep', r.keepMs)
 
 local function too_late(at) return j.d > 0 and at + r.attemptMs + r.headroomMs >= j.d end
 

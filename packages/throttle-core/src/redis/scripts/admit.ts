@@ -34,7 +34,7 @@ export async function admit(context: ScriptContext, request: AdmitRequest): Prom
     request.purpose,
     request.attemptsMax,
     context.time(),
-    ...encodeRules(request.rules),
+    encodeRules(request.rules),
   ]);
   return decode(new ReplyReader('admit', reply));
 }

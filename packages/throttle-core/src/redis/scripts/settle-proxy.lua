@@ -31,8 +31,10 @@ local said = redis.call('GET', KEYS[7])
 if said then return cmsgpack.unpack(said) end
 
 local r = {
-  responsesMax = tonumber(ARGV[9]), eventsMax = 0, openMs = tonumber(ARGV[10]), growth = tonumber(ARGV[11]),
-  openMost = tonumber(ARGV[12]),
+  circuit = {
+    responsesMax = tonumber(ARGV[9]), eventsMax = 0, openMs = tonumber(ARGV[10]), growth = tonumber(ARGV[11]),
+    openMostMs = tonumber(ARGV[12]),
+  },
 }
 local result = { outcome = outcome, generation = tonumber(ARGV[3]), lease = ARGV[2] }
 if not h.meta.known then redis.call('ZADD', KEYS[6], 0, part) end

@@ -12,7 +12,7 @@
 --       14 valid until ms  15 done|stop|retry_at|defer|hold|continue|release  16 not_before ms
 --       17 0, 1: in place, 2: the next request is uncounted
 --       18 stop reason  19 requests  20 bytes  21 cost (millionths)  22 latency ms  23 evidence
---       24 ms an ended ledger is kept  25.. rules (fragments/rules.lua)
+--       24 ms an ended ledger is kept  25 rules, JSON (fragments/rules.lua)
 -- Reply settled|late, look at|'', now, due|'', cause, cooldown until, circuit, held 0|1, interval (text), called jobs...
 
 -- @include clock
@@ -33,7 +33,7 @@
 
 local prefix, job, part, lease, nonce = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local now = clock(ARGV[8])
-local r = read_rules(25)
+local r = cjson.decode(ARGV[25])
 local j = ledger_read(KEYS[1])
 if j.l ~= lease then
   local said = redis.call('GET', KEYS[10])

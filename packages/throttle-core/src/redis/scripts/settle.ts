@@ -41,7 +41,7 @@ export async function settle(context: ScriptContext, request: SettleRequest): Pr
     request.latencyMs,
     request.evidence.slice(0, EVIDENCE_MOST),
     context.endedKeepMs,
-    ...encodeRules(request.rules),
+    encodeRules(request.rules),
   ]);
   return decode(new ReplyReader('settle', reply));
 }
