@@ -56,12 +56,18 @@ export function runVisibly(command, args, { env = {} } = {}) {
 
 /**
  * Runs the main command in our place: standard input and output are its own, each signal reaches it once, and its
- * exit code becomes ours. It gets a process group of its own, since the terminal, npm and we would otherwise each
+ * exit code becomes ours. When we are killed it ends as after SIGTERM. It gets a process group of its own, since the terminal, npm and we would otherwise each
  * send it the same Ctrl-C, and the second one means "at once" to it.
  */
 export function runInOurPlace(command, args, { cwd, env = {} }) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, env: childEnvironment(env), stdio: 'inherit', detached: true });
+    const endsWithUs = { HOLDOFF_ENDS_WITH: String(process.pid) };
+    const child = spawn(command, args, {
+      cwd,
+      env: childEnvironment({ ...env, ...endsWithUs }),
+      stdio: 'inherit',
+      detached: true,
+    });
     const lastAtMs = new Map();
     const passOn = (signal) => {
       const nowMs = performance.now();

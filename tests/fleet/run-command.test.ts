@@ -127,6 +127,47 @@ test('Ctrl-C stops cleanly, and the same command goes on where it stopped', asyn
   expect(all.length).toBe(60);
 }, 240_000);
 
+/** Everything that a command has started, by what each process is. */
+function startedBy(pid: number): Map<number, string> {
+  const listed = execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' });
+  const rows = listed.split('\n').map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line));
+  const found = new Map<number, string>();
+  for (const row of rows) {
+    if (
+      row !== null &&
+      (Number(row[2]) === pid || found.has(Number(row[2]))) &&
+      row[3]?.startsWith('ps ') !== true
+    )
+      found.set(Number(row[1]), row[3] ?? '');
+  }
+  return found;
+}
+
+test('a run that is killed leaves no process behind, and the same command goes on', async () => {
+  const base = origin.urlOf('throttled');
+  const list = await writeList(Array.from({ length: 60 }, (_, n) => `${base}/page/${n}`));
+  const first = start([list, ...places(), '--workers', '2', '--json']);
+  await until('some are fetched', async () => (await resultUrls()).length >= 5, 60_000);
+  const started = startedBy(first.child.pid ?? 0);
+  expect(
+    [...started.values()].filter((args) => /worker|scheduler|redis|valkey|guard/.test(args)),
+  ).toHaveLength(5);
+  first.child.kill('SIGKILL');
+  const alive = (): string[] => [...started].filter(([pid]) => isAlive(pid)).map(([, args]) => args);
+  await expect.poll(alive, { timeout: 40_000, interval: 100 }).toEqual([]);
+  expect((await start([list, ...places(), '--workers', '2', '--json']).finished).code).toBe(0);
+  expect(new Set(await resultUrls()).size).toBe(60);
+}, 240_000);
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 test('a run uses the Redis of REDIS_URL, and none of its own instead when that is away', async () => {
   const { code, stderr } = await start([origin.urlOf('throttled'), ...places()], {
     REDIS_URL: 'redis://127.0.0.1:1',

@@ -4,3 +4,7 @@
  */
 export const environment: NodeJS.ProcessEnv = process.env;
 if (environment['REDIS_URL'] === '') delete environment['REDIS_URL'];
+
+/** Whom this command runs for, and ends with: set by the bootstrap, and not handed on. null: nobody. */
+export const endsWithPid: number | null = Number(environment['HOLDOFF_ENDS_WITH']) || null;
+delete environment['HOLDOFF_ENDS_WITH'];

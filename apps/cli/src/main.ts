@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import { endsWithPid } from './config.ts';
+import { endWithParent } from './end-with-parent.ts';
 import { createProgram } from './program.ts';
 
 // A reader that has seen enough (`| head`) is no failure.
@@ -7,4 +9,5 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
+if (endsWithPid !== null) endWithParent(endsWithPid);
 await createProgram().parseAsync();

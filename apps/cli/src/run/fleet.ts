@@ -4,7 +4,7 @@ import { RunFault, type RunOptions } from './run-options.ts';
 import { Supervisor } from './supervisor.ts';
 
 /** Longer than a worker's own grace period, so that it is never cut short by us. */
-const STOP_WITHIN_MS = 30_000;
+export const STOP_WITHIN_MS = 30_000;
 const RESTARTS_MAX = 20;
 const RESTART_DELAY_MS = 500;
 /** Short, so that what a killed worker held is worked on again soon; a fleet across machines takes longer. */
@@ -24,15 +24,26 @@ export interface FleetInput {
   readonly environment: NodeJS.ProcessEnv;
   readonly say: (line: string) => void;
   readonly fail: (fault: RunFault) => void;
+  /** Who is running, each time that changes. */
+  readonly onProcesses: (pids: readonly number[]) => void;
 }
 
 /** Starts the scheduler and the workers of a run as processes of this machine. */
-export function startFleet({ options, redisUrl, logs, environment, say, fail }: FleetInput): Supervisor {
+export function startFleet({
+  options,
+  redisUrl,
+  logs,
+  environment,
+  say,
+  fail,
+  onProcesses,
+}: FleetInput): Supervisor {
   const supervisor = new Supervisor({
     restartsMax: RESTARTS_MAX,
     restartDelayMs: RESTART_DELAY_MS,
     stopWithinMs: STOP_WITHIN_MS,
     baseEnvironment: environment,
+    onProcesses,
     onRestart: (name, exit) => say(`${name} ended (${exit}) and is started again`),
     onGiveUp: (name, exit) =>
       fail(new RunFault(`${name} ended again and again (${exit}); its log is ${join(logs, `${name}.log`)}`)),

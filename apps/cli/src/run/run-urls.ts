@@ -4,7 +4,8 @@ import { GateUnavailable } from '@holdoff/throttle-core/redis';
 import { queueNames } from '@holdoff/url-job';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { fillInbox } from './fill-inbox.ts';
-import { startFleet } from './fleet.ts';
+import { STOP_WITHIN_MS, startFleet } from './fleet.ts';
+import { OrphanGuard } from './orphan-guard.ts';
 import type { ProgressView } from './progress-view.ts';
 import type { RunRequests } from './read-requests.ts';
 import { RunFault, type RunOptions } from './run-options.ts';
@@ -34,12 +35,14 @@ export async function runUrls(
 ): Promise<{ readonly summary: RunSummary; readonly ended: boolean }> {
   const { options, environment } = input;
   const folder = await openDataFolder(options.dataDir, environment['PATH'] ?? '');
+  const guard = new OrphanGuard(STOP_WITHIN_MS);
   try {
     const redis = options.redisUrl === null ? await startStore(folder) : null;
+    if (redis !== null) guard.watchStore(redis.pid());
     try {
       const store = await openRunStore(redis?.url ?? options.redisUrl ?? '', options.deployment);
       try {
-        return await runWith(input, folder, store, redis?.url ?? options.redisUrl ?? '');
+        return await runWith(input, { folder, store, guard });
       } finally {
         store.close();
       }
@@ -47,6 +50,7 @@ export async function runUrls(
       await redis?.stop();
     }
   } finally {
+    guard.release();
     await folder.release();
   }
 }
@@ -59,7 +63,13 @@ async function startStore(folder: DataFolder): ReturnType<DataFolder['startRedis
   }
 }
 
-async function runWith(input: RunInput, folder: DataFolder, store: RunStore, redisUrl: string) {
+interface Ground {
+  readonly folder: DataFolder;
+  readonly store: RunStore;
+  readonly guard: OrphanGuard;
+}
+
+async function runWith(input: RunInput, { folder, store, guard }: Ground) {
   const { options, requests, view, environment, signal } = input;
   await publishRunPolicy(store, options);
   const records = new RunRecords(folder.path);
@@ -71,11 +81,12 @@ async function runWith(input: RunInput, folder: DataFolder, store: RunStore, red
   const failed = new AbortController();
   const fleet = startFleet({
     options,
-    redisUrl,
+    redisUrl: store.url,
     logs: folder.logs,
     environment,
     say: (line) => view.say(line),
     fail: (fault) => failed.abort(fault),
+    onProcesses: (pids) => guard.watchServices(pids),
   });
   const startedAt = performance.now();
   try {

@@ -30,6 +30,7 @@ async function sample(
     restartDelayMs: 1,
     stopWithinMs: 5_000,
     baseEnvironment: process.env,
+    onProcesses: () => undefined,
     onRestart: (name, exit) => said.push(`${name} again after ${exit}`),
     onGiveUp: (name, exit) => said.push(`${name} given up after ${exit}`),
     ...change,
@@ -81,7 +82,7 @@ test('services do not outlive a command that exits without stopping them', async
     parent,
     `import { statSync } from 'node:fs';
     import { Supervisor } from ${JSON.stringify(join(import.meta.dirname, 'supervisor.ts'))};
-    new Supervisor({ restartsMax: 0, restartDelayMs: 1, stopWithinMs: 1, baseEnvironment: process.env })
+    new Supervisor({ restartsMax: 0, restartDelayMs: 1, stopWithinMs: 1, baseEnvironment: process.env, onProcesses: () => undefined })
       .start({ name: 's', modulePath: ${JSON.stringify(join(folder, 'service.mjs'))}, environment: {}, logFile: ${JSON.stringify(logFile)} });
     setInterval(() => {
       if ((statSync(${JSON.stringify(logFile)}, { throwIfNoEntry: false })?.size ?? 0) > 0) process.exit(130);

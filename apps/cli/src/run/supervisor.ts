@@ -18,6 +18,8 @@ export interface SupervisorOptions {
   readonly stopWithinMs: number;
   readonly baseEnvironment: NodeJS.ProcessEnv;
   readonly onRestart: (name: string, exit: string) => void;
+  /** Who is running, each time that changes. */
+  readonly onProcesses: (pids: readonly number[]) => void;
   /** A service ended too often: the run cannot go on. */
   readonly onGiveUp: (name: string, exit: string) => void;
 }
@@ -56,6 +58,7 @@ export class Supervisor {
     // read on, or a service would block once the pipe is full.
     log.on('error', () => discardOutput(service.child));
     this.#services.push(service);
+    this.#tellProcesses();
     void this.#watch(service);
   }
 
@@ -82,6 +85,7 @@ export class Supervisor {
   async #watch(service: Running): Promise<void> {
     for (;;) {
       const exit = await service.ended;
+      this.#tellProcesses();
       if (this.#stopping) return;
       if (service.restarts >= this.#options.restartsMax) {
         this.#options.onGiveUp(service.spec.name, exit);
@@ -93,7 +97,15 @@ export class Supervisor {
       if (this.#stopping) return;
       service.child = this.#launch(service.spec, service.log);
       service.ended = endOf(service.child);
+      this.#tellProcesses();
     }
+  }
+
+  #tellProcesses(): void {
+    const running = this.#services.filter(
+      ({ child }) => child.exitCode === null && child.signalCode === null,
+    );
+    this.#options.onProcesses(running.flatMap(({ child }) => child.pid ?? []));
   }
 
   async #end({ child, ended }: Running): Promise<void> {

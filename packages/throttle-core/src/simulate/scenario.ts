@@ -21,14 +21,17 @@ export interface SimulatedHost {
   readonly learnedPerSecond: number | null;
 }
 
+/** ms: a number is drawn from evenly, up to it; of a list, such as one that was measured, any member is as likely. */
+export type Delay = number | readonly number[];
+
 export interface SimulatedFleet {
   readonly workers: number;
   /** URLs that one worker has in hand at a time. */
   readonly concurrency: number;
-  /** An admission comes up to this late after its instant: timers, round trips, a busy machine. */
-  readonly lateMs: number;
-  /** From the admission to the origin: connecting and sending, up to. */
-  readonly sendMs: number;
+  /** How late an admission comes after its instant: timers, round trips, a busy machine. */
+  readonly lateMs: Delay;
+  /** From the admission to the origin: connecting and sending. */
+  readonly sendMs: Delay;
   /** What a URL costs its seat beside the exchange: reading, settling, handing over. */
   readonly overheadMs: number;
 }

@@ -62,6 +62,23 @@ test('the same seed gives the same run, another seed another', () => {
   expect(other?.finishedMs).not.toBe(first?.finishedMs);
 });
 
+test('delays are drawn evenly up to a number, or from a list', () => {
+  const arrivals = (sendMs: number | readonly number[]): number[] => {
+    const sent: number[] = [];
+    const late: number[] = [];
+    const fleet = { workers: 1, concurrency: 1, lateMs: 0, sendMs, overheadMs: 0 };
+    const seen = origin((atMs) => {
+      late.push(atMs - (sent.at(-1) ?? 0));
+      return SERVED;
+    });
+    play([host('a', 200, seen)], { fleet }, 1, ({ atMs }) => sent.push(atMs));
+    return late.map((ms) => Math.round(ms * 1_000) / 1_000);
+  };
+  expect(Math.max(...arrivals(10))).toBeLessThanOrEqual(10);
+  expect(new Set(arrivals(10)).size).toBeGreaterThan(100);
+  expect(new Set(arrivals([1, 1, 40]))).toEqual(new Set([1, 40]));
+});
+
 describe('every URL ends once, or waits visibly', () => {
   test('all served: one request each', () => {
     const result = play([

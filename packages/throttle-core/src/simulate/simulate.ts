@@ -5,7 +5,7 @@ import type { StopReason } from '../core/stop-reason.ts';
 import { HostTally, reportHost } from './host-tally.ts';
 import { AnswerReader } from './read-answer.ts';
 import type { SimulationResult } from './result.ts';
-import { EPOCH_MS, type Scenario, type SimulatedAnswer, type SimulatedHost } from './scenario.ts';
+import { type Delay, EPOCH_MS, type Scenario, type SimulatedAnswer, type SimulatedHost } from './scenario.ts';
 import { HostInPlay, type JobInPlay, type Lease } from './simulated-host.ts';
 import { TimelineRecorder } from './timeline.ts';
 
@@ -133,8 +133,13 @@ class Simulation {
   #lookAt(seat: Seat, atMs: number): void {
     if (atMs >= seat.lookAtMs) return;
     seat.lookAtMs = atMs;
-    const lateMs = this.#scenario.random01() * this.#scenario.fleet.lateMs;
+    const lateMs = this.#draw(this.#scenario.fleet.lateMs);
     this.#push({ kind: 'look', seat, atMs: atMs + lateMs });
+  }
+
+  #draw(delay: Delay): number {
+    const draw01 = this.#scenario.random01();
+    return typeof delay === 'number' ? draw01 * delay : (delay[Math.floor(draw01 * delay.length)] ?? 0);
   }
 
   /** False: the host has no job that may go now. */
@@ -165,7 +170,7 @@ class Simulation {
   }
 
   #send(seat: Seat, job: JobInPlay): void {
-    const { fleet, random01 } = this.#scenario;
+    const { fleet } = this.#scenario;
     if (job.attempts > 0) this.#tokensSpent += 1;
     this.#onSend({
       host: seat.host.host.name,
@@ -175,7 +180,7 @@ class Simulation {
     const lease = seat.host.admit(job, this.#nowMs);
     this.#freeHands -= 1;
     seat.tally.sent(this.#nowMs);
-    this.#push({ kind: 'arrive', seat, lease, atMs: this.#nowMs + random01() * fleet.sendMs });
+    this.#push({ kind: 'arrive', seat, lease, atMs: this.#nowMs + this.#draw(fleet.sendMs) });
   }
 
   #arrive(seat: Seat, lease: Lease): void {
