@@ -13,6 +13,14 @@ export default defineConfig({
     maxWorkers: 2,
     // Many tests start real processes and compete for two cores; the report names every test that needed its second try.
     retry: 1,
+    // Of the decisions no branch is left to chance: `pnpm coverage`.
+    coverage: {
+      provider: 'v8',
+      include: ['packages/throttle-core/src/core/**/*.ts'],
+      thresholds: { 100: true },
+      reporter: ['text'],
+      reportsDirectory: 'reports/coverage',
+    },
     projects: [
       {
         extends: true,

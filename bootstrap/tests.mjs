@@ -6,8 +6,14 @@ import { prepare } from './steps.mjs';
 import { readTally } from './tally.mjs';
 import { at, readJson } from './workspace.mjs';
 
-/** Static checks, by the script of package.json that a developer runs. */
-const CHECKS = { types: 'types', lint: 'lint', format: 'format:check', unused: 'unused' };
+/** Checks beside the tests, by the script of package.json that a developer runs. */
+const CHECKS = {
+  types: 'types',
+  lint: 'lint',
+  format: 'format:check',
+  unused: 'unused',
+  coverage: 'coverage',
+};
 
 /**
  * Test layers, in the order they run: each is a project of vitest.config.ts, and answers why it cannot run here.

@@ -78,8 +78,6 @@ export function settleCircuit(
       return circuit.probe === result.leaseId ? settleProbe(circuit, rules, result, nowMs) : circuit;
     case 'open':
       return circuit;
-    default:
-      return circuit.state satisfies never;
   }
 }
 

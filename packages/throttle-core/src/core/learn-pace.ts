@@ -60,8 +60,6 @@ export function settlePace(state: PaceState, rules: PaceRules, result: PaceResul
     case 'neutral':
       // Says nothing about the pace; the next request may be the scout.
       return result.current ? { ...closed, scoutUntilMs: 0 } : closed;
-    default:
-      return result.outcome satisfies never;
   }
 }
 

@@ -335,3 +335,75 @@ describe('whatever has happened', () => {
     );
   });
 });
+
+describe('where nothing is learned', () => {
+  const plain: PaceRules = { paceIntervalMs: 0, learn: null, ramp: rules.ramp };
+
+  test('a refusal closes the host and leaves no pace behind', () => {
+    const after = settlePace(NEW_PACE, plain, throttled(START + 3_000), START);
+    expect(after).toMatchObject({ eventAtMs: START, intervalMs: 0, nextAtMs: START + 3_000, reopening: 1 });
+    const reopened = settlePace(after, plain, ok, START + 3_000);
+    expect(reopened).toMatchObject({ reopening: 0, rampMs: 3_000, intervalMs: 0, pressure: 0 });
+  });
+
+  test('the ramp climbs to ten a second, and then there is no pace', () => {
+    const ramping: PaceState = { ...NEW_PACE, rampFromMs: START, rampMs: 10_000 };
+    expect(paceInterval(ramping, plain, START)).toBe(400);
+    expect(paceInterval(ramping, plain, START + 5_000)).toBe(160);
+    expect(paceInterval(ramping, plain, START + 10_000)).toBe(0);
+  });
+
+  test('a ceiling of the operator holds as a configured pace, and undercuts none', () => {
+    const ceiling = { kind: 'bounds', floorIntervalMs: null, ceilingIntervalMs: 400 } as const;
+    expect(limitPace(plain, ceiling).paceIntervalMs).toBe(400);
+    expect(limitPace({ ...plain, paceIntervalMs: 1_000 }, ceiling).paceIntervalMs).toBe(1_000);
+    expect(limitPace(plain, { ...ceiling, ceilingIntervalMs: null })).toEqual(plain);
+  });
+});
+
+test.each([
+  ['far above the last ceiling, where the host has changed', 8, 5, 3.2],
+  ['above the last ceiling', 9.5, 5, 0.95],
+  ['far below a ceiling that was close', 10.5, 9.45, 4.2],
+  ['near a ceiling that was close', 10.1, 9.09, 0.2525],
+  ['below a ceiling that lies far above', 20, 10, 7.5],
+])(
+  '%s a steady pace of 10/s climbs at its own slope',
+  (_, ceilingPerSecond, fromPerSecond, gainPerRecovery) => {
+    const steady: PaceState = {
+      ...NEW_PACE,
+      phase: 'steady',
+      intervalMs: 100,
+      ceilingMs: 1_000 / ceilingPerSecond,
+      recoverFromMs: 1_000 / fromPerSecond,
+      eventAtMs: START - 60_000,
+      pressure: 10,
+    };
+    const after = settlePace(steady, rules, ok, START);
+    expect(((1_000 / after.intervalMs - 10) / 100) * 120_000).toBeCloseTo(gainPerRecovery, 6);
+  },
+);
+
+test('a refusal that the pace is not to blame for changes no pace, and pauses only as long as it says', () => {
+  const used: PaceState = {
+    ...NEW_PACE,
+    phase: 'steady',
+    intervalMs: 100,
+    eventAtMs: START - 60_000,
+    servedSinceEvent: 9,
+    noiseGap: 10,
+    gapMean: 10,
+  };
+  const own = settlePace(used, rules, throttled(0), START);
+  expect(own).toMatchObject({
+    intervalMs: 100,
+    reopening: 0,
+    nextAtMs: 0,
+    servedSinceEvent: 0,
+    eventAtMs: START,
+  });
+  // Without a history of such refusals the same answer is a lesson.
+  const blamed = settlePace({ ...used, noiseGap: 0, servedSinceEvent: 500 }, rules, throttled(0), START);
+  expect(blamed.intervalMs).toBeGreaterThan(100);
+  expect(blamed.reopening).toBe(1);
+});

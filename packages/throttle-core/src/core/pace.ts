@@ -159,8 +159,6 @@ export function limitPace<Rules extends PaceRules>(rules: Rules, limit: PaceLimi
       return { ...rules, learn: null, paceIntervalMs: Math.max(rules.paceIntervalMs, limit.intervalMs) };
     case 'bounds':
       return bound(rules, limit.ceilingIntervalMs ?? 0, limit.floorIntervalMs);
-    default:
-      return limit satisfies never;
   }
 }
 

@@ -442,3 +442,18 @@ describe('numbers that would make a comparison silently false', () => {
     expect(() => planRetry(samplePlanInput(change))).toThrow(RangeError);
   });
 });
+
+test('500 ends by its own limit also where attempts have no other', () => {
+  const plan = (attempts: number, status: number) =>
+    planRetry(
+      samplePlanInput({
+        outcome: sampleOutcome('unavailable'),
+        status,
+        policy: samplePolicy({ attempts: { totalMax: null, serverErrorMax: 3 } }),
+        job: sampleJobFacts({ attempts }),
+      }),
+    ).jobEffect;
+  expect(plan(2, 500).kind).toBe('retry_at');
+  expect(plan(3, 500)).toEqual({ kind: 'stop', reason: 'attempts' });
+  expect(plan(300, 503).kind).toBe('retry_at');
+});
