@@ -8,6 +8,7 @@ export const CATALOG: Readonly<Record<string, () => Promise<{ readonly bench: Be
   'many-throttled-hosts': () => import('./many-throttled-hosts.ts'),
   'redirect-to-throttled-host': () => import('./redirect-to-throttled-host.ts'),
   'head-of-line': () => import('./head-of-line.ts'),
+  'waiting-behind-cooldowns': () => import('./waiting-behind-cooldowns.ts'),
   'backlog-growth': () => import('./backlog-growth.ts'),
   admission: () => import('./admission.ts'),
   memory: () => import('./memory.ts'),

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { LocalRedis } from '@holdoff/service-runtime';
 import type { BatchId, Gate } from '@holdoff/throttle-core';
 import { createRedisGate } from '@holdoff/throttle-core/redis';
-import { queueNames } from '@holdoff/url-job';
+import { openUrlQueue, queueNames, type UrlQueue } from '@holdoff/url-job';
 import { Child } from './child.ts';
 import { ROOT } from './root.ts';
 import { type Store, openStore } from './store.ts';
@@ -59,7 +59,9 @@ export class Fleet {
       REDIS_URL: this.#redis.url,
       POLICY_FILE: policyFile,
     });
-    this.#running = { folder, store, scheduler, gate: createRedisGate({ redis: store.redis }) };
+    const queue = openUrlQueue(store.redis, queueNames());
+    queue.on('error', () => undefined);
+    this.#running = { folder, store, scheduler, queue, gate: createRedisGate({ redis: store.redis }) };
   }
 
   /** Adds worker processes and waits until they take jobs. */
@@ -114,6 +116,33 @@ export class Fleet {
   async progress(batch: string): Promise<Progress> {
     const found = await this.#parts().gate.inspectBatch(batch as BatchId);
     return found?.jobs ?? { total: 0, done: 0, stopped: 0 };
+  }
+
+  /** The workers take nothing more; what they have they finish. */
+  async pauseQueue(): Promise<void> {
+    await this.#parts().queue.pause();
+  }
+
+  async resumeQueue(): Promise<void> {
+    await this.#parts().queue.resume();
+  }
+
+  /** How often workers took a job of this batch from the queue: the number of each job's last delivery. */
+  async deliveries(batch: string): Promise<number> {
+    const { redis } = this.#parts().store;
+    let sum = 0;
+    for await (const keys of redis.scanStream({ match: `${queueNames().prefix}:job:*`, count: 1_000 })) {
+      sum += Number(
+        await redis.eval(SUM_DELIVERIES, (keys as string[]).length, ...(keys as string[]), batch),
+      );
+    }
+    return sum;
+  }
+
+  /** Calls of the gate's scripts so far: each asks Redis for the time once, and hardly anybody else does. */
+  async gateCalls(): Promise<number> {
+    const text = await this.#parts().store.redis.info('commandstats');
+    return Number(/^cmdstat_time:calls=(\d+)/m.exec(text)?.[1] ?? 0);
   }
 
   async cost(): Promise<FleetCost> {
@@ -186,6 +215,15 @@ export class Fleet {
   }
 }
 
+/** Ledgers are MessagePack maps: `b` is the batch, `v` the last delivery. */
+const SUM_DELIVERIES = `
+local sum = 0
+for _, key in ipairs(KEYS) do
+  local ledger = cmsgpack.unpack(redis.call('GET', key))
+  if ledger.b == ARGV[1] then sum = sum + (ledger.v or 0) end
+end
+return sum`;
+
 interface Progress {
   readonly total: number;
   readonly done: number;
@@ -197,6 +235,7 @@ interface Running {
   readonly store: Store;
   readonly scheduler: Service;
   readonly gate: Gate;
+  readonly queue: UrlQueue;
 }
 
 interface Service {

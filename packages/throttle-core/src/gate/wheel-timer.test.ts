@@ -69,6 +69,21 @@ test('a far instant is looked at no later than the idle interval, so no timer ov
   await timer.stop();
 });
 
+test('rests a little longer after each look in vain, and not after one that found something', async () => {
+  const due = { call: [], expired: [], nextAtMs: 0, nowMs: 0 };
+  const { timer, seen } = wheel([
+    ...Array.from({ length: 20 }, () => due),
+    { ...due, call: [job('a')] },
+    { ...due, call: [job('b')] },
+  ]);
+  timer.start();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(seen.looks).toBeGreaterThan(20);
+  expect(seen.called).toEqual(['a', 'b']);
+  expect(seen.looks).toBeLessThanOrEqual(1 + 1_000 / 50 + 6);
+  await timer.stop();
+});
+
 test('goes on by itself after the gate was unreachable', async () => {
   const { timer, seen } = wheel([
     new Error('down'),

@@ -15,15 +15,22 @@ export interface WheelTimerOptions {
   readonly idleMs: number;
 }
 
+/** How much longer a look in vain makes the rest after it, and how long that may become. */
+const REST_STEP_MS = 10;
+const REST_MOST_MS = 50;
+
 /**
  * One timer for the earliest host that can be looked at. Any number of processes may run one: `wake` hands
- * each due host to one of them.
+ * each due host to one of them. All know the same instant, so the others look in vain: whoever does rests a little
+ * longer each time, and the looks of a fleet do not grow with its processes. A rest is shorter than calls run ahead.
  */
 export class WheelTimer {
   readonly #options: WheelTimerOptions;
   #timer: NodeJS.Timeout | undefined;
   #dueInMs = Number.POSITIVE_INFINITY;
   #armedAt = 0;
+  #restMs = 0;
+  #restUntil = 0;
   #looking: Promise<void> | undefined;
   #lookAgain = false;
   #stopped = false;
@@ -39,11 +46,12 @@ export class WheelTimer {
   /** A hint that something may be due in `delayMs`; only ever brings the next look forward. */
   lookWithin(delayMs: number): void {
     if (this.#stopped) return;
-    const bounded = Math.min(Math.max(0, delayMs), this.#options.idleMs);
-    const leftMs = this.#armedAt + this.#dueInMs - performance.now();
+    const nowMs = performance.now();
+    const bounded = Math.min(Math.max(0, delayMs, this.#restUntil - nowMs), this.#options.idleMs);
+    const leftMs = this.#armedAt + this.#dueInMs - nowMs;
     if (this.#timer !== undefined && leftMs <= bounded) return;
     clearTimeout(this.#timer);
-    this.#armedAt = performance.now();
+    this.#armedAt = nowMs;
     this.#dueInMs = bounded;
     this.#timer = setTimeout(() => this.#look(), bounded);
   }
@@ -79,6 +87,9 @@ export class WheelTimer {
       this.lookWithin(idleMs);
       return;
     }
+    const inVain = reply.call.length === 0 && reply.expired.length === 0;
+    this.#restMs = inVain ? Math.min(REST_MOST_MS, this.#restMs + REST_STEP_MS) : 0;
+    this.#restUntil = performance.now() + this.#restMs;
     this.lookWithin(reply.nextAtMs === null ? idleMs : reply.nextAtMs - reply.nowMs);
     if (reply.call.length > 0) await call(reply.call);
     if (reply.expired.length > 0) await expire(reply.expired);

@@ -11,6 +11,11 @@ import type { HostEntry, MemoryState } from './memory-state.ts';
  */
 export const CALL_AGAIN_MS = 5000;
 export const LOOK_AHEAD_MS = 100;
+/**
+ * Least time between two looks at a paced host: well within the time that calls run ahead, so that a fast host costs
+ * one look for several requests.
+ */
+const LOOK_GAP_MS = 25;
 const ABSENT = 4_503_599_627_370_496;
 const QUICK_MS = 250;
 
@@ -37,24 +42,30 @@ interface Room {
   readonly recorded: number;
   /** null: until the owner acts. */
   readonly lookAtMs: number | null;
+  /** Nobody may be called before. */
+  readonly shut: boolean;
 }
 
 function callRoom(host: HostEntry, nowMs: number): Room {
   const barrier = hostBarrier(host, nowMs);
-  if (barrier !== null) return { room: 0, recorded: 0, lookAtMs: barrier.fallsAtMs };
+  if (barrier !== null) return { room: 0, recorded: 0, lookAtMs: barrier.fallsAtMs, shut: true };
   const { live, recorded, occupied } = onTheirWay(host, nowMs);
   const slots = host.cap - liveLeases(host, nowMs) - occupied + quickSlots(host);
   const free = takesOneOnly(host) ? Math.min(slots, 1 - live) : slots;
   const lookAtMs = nowMs + CALL_AGAIN_MS;
-  if (host.intervalMs <= 0) return { room: Math.max(0, free), recorded, lookAtMs };
+  if (host.intervalMs <= 0) return { room: Math.max(0, free), recorded, lookAtMs, shut: false };
   const firstMs = Math.max(host.pace.nextAtMs, nowMs);
   const aheadMs = nowMs + LOOK_AHEAD_MS - firstMs;
   const instants = aheadMs >= 0 ? Math.floor(aheadMs / host.intervalMs) + 1 : 0;
-  const nextLookMs = Math.max(nowMs + 1, Math.ceil(firstMs + instants * host.intervalMs - LOOK_AHEAD_MS));
+  const nextLookMs = Math.max(
+    nowMs + LOOK_GAP_MS,
+    Math.ceil(firstMs + instants * host.intervalMs - LOOK_AHEAD_MS),
+  );
   return {
     room: Math.max(0, Math.min(free, instants - live)),
     recorded,
     lookAtMs: free > instants - live ? Math.min(lookAtMs, nextLookMs) : lookAtMs,
+    shut: false,
   };
 }
 
@@ -79,7 +90,11 @@ function callFirst(host: HostEntry, { recorded }: Room, room: number, nowMs: num
   }
 }
 
-/** Calls what can be called of one host, keeps its place on the wheel, and returns when to look again. */
+/**
+ * Calls what can be called of one host, keeps its place on the wheel, and returns when to look again. `again`: this is
+ * the look that the wheel asked for, which also calls those that did not come. What a single request settles never puts
+ * that look off: on a busy host it would never come, and a lost job would wait for its fallback.
+ */
 export function callHost(
   state: MemoryState,
   host: HostEntry,
@@ -93,7 +108,7 @@ export function callHost(
   }
   const room = callRoom(host, nowMs);
   const before = list.length;
-  if (options.again && hostBarrier(host, nowMs) === null) callAgain(host, nowMs, options.most, list);
+  if (options.again && !room.shut) callAgain(host, nowMs, options.most, list);
   // Where one only may go, whoever is called again is the one.
   const taken = list.length > before && takesOneOnly(host);
   const allowed = taken ? 0 : Math.min(room.room, options.most - list.length);
@@ -103,6 +118,7 @@ export function callHost(
     return null;
   }
   const lookAtMs = list.length >= options.most ? nowMs + 1 : room.lookAtMs;
-  state.wheel.set(host.host, lookAtMs);
+  if (options.again || room.shut) state.wheel.set(host.host, lookAtMs);
+  else state.wheel.setLower(host.host, lookAtMs);
   return lookAtMs;
 }

@@ -4,6 +4,9 @@
 -- that lost jobs cannot block a host and stopped workers cannot drain a lane into the queue.
 local CALL_AGAIN_MS = 5000
 local LOOK_AHEAD_MS = 100
+-- Least time between two looks at a paced host: well within the time that calls run ahead, so that a fast host costs one
+-- look for several requests.
+local LOOK_GAP_MS = 25
 local ABSENT = 4503599627370496
 local CALLED_TTL_MS = 86400000
 
@@ -23,10 +26,11 @@ local function on_their_way(h, called, now)
   return live, live + stale, live + math.max(0, stale - h.cap)
 end
 
--- How many more jobs may be called, how many calls are recorded, and when to look at the host again.
+-- How many more jobs may be called, how many calls are recorded, when to look at the host again, and true when nobody
+-- may be called before.
 local function call_room(h, leases, called, now)
   local barrier, falls_at = host_barrier(h, leases, now)
-  if barrier then return 0, 0, falls_at end
+  if barrier then return 0, 0, falls_at, true end
   local live_calls, recorded, occupied = on_their_way(h, called, now)
   local free = h.cap - redis.call('ZCOUNT', leases, '(' .. score_text(now), '+inf') - occupied + quick_slots(h)
   if host_single(h) then free = math.min(free, 1 - live_calls) end
@@ -36,7 +40,7 @@ local function call_room(h, leases, called, now)
   local first = math.max(h.pace.nextAtMs, now)
   local instants = first <= now + LOOK_AHEAD_MS and math.floor((now + LOOK_AHEAD_MS - first) / interval) + 1 or 0
   if free > instants - live_calls then
-    look_at = math.min(look_at, math.max(now + 1, math.ceil(first + instants * interval - LOOK_AHEAD_MS)))
+    look_at = math.min(look_at, math.max(now + LOOK_GAP_MS, math.ceil(first + instants * interval - LOOK_AHEAD_MS)))
   end
   return math.max(0, math.min(free, instants - live_calls)), recorded, look_at
 end
@@ -73,13 +77,15 @@ local function call_first(lane, called, room, recorded, now, list)
 end
 
 -- Calls what can be called of one host, keeps its place on the wheel, and returns when to look again.
+-- `again`: this is the look that the wheel asked for, which also calls those that did not come. What a single request
+-- settles never puts that look off: on a busy host it would never come, and a lost job would wait for its fallback.
 local function call_host(h, part, keys, now, most, again, list)
   if redis.call('ZCARD', keys.lane) == 0 then
     if again then redis.call('ZREM', keys.wheel, part) end
     return nil
   end
-  local room, recorded, look_at = call_room(h, keys.leases, keys.called, now)
-  if look_at and again and not host_barrier(h, keys.leases, now) then
+  local room, recorded, look_at, shut = call_room(h, keys.leases, keys.called, now)
+  if again and not shut then
     local before = #list
     call_again(keys.called, now, most, list)
     -- Whoever is called again is the one.
@@ -88,8 +94,10 @@ local function call_host(h, part, keys, now, most, again, list)
   room = math.min(room, most - #list)
   if room > 0 then call_first(keys.lane, keys.called, room, recorded, now, list) end
   if look_at and #list >= most then look_at = now + 1 end
-  if look_at then
+  if look_at and (again or shut) then
     redis.call('ZADD', keys.wheel, score_text(look_at), part)
+  elseif look_at then
+    redis.call('ZADD', keys.wheel, 'LT', score_text(look_at), part)
   else
     redis.call('ZREM', keys.wheel, part)
   end

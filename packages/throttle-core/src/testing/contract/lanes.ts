@@ -79,6 +79,44 @@ export function describeLanes(fixture: Fixture): void {
       await on.admitted(3, more);
     });
 
+    it('calls a lost job again while the others of a busy host come and go', async () => {
+      const on = fixture();
+      await on.enter(upTo(60));
+      const enteredAtMs = on.clock.now();
+      const called = new Map<JobId, number>(upTo(2).map((number) => [on.job(number), number]));
+      const number = (job: JobId): number => Number(job.slice(2));
+      const lost = 3;
+      let againAfterMs: number | null = null;
+      let seen = 0;
+      const told = (jobs: readonly JobId[]): void => {
+        for (const job of jobs) {
+          if (number(job) !== lost) called.set(job, number(job));
+          else if ((seen += 1) === 2) againAfterMs = on.clock.now() - enteredAtMs;
+        }
+      };
+      for (let second = 0; second < 25 && againAfterMs === null; second += 1) {
+        for (const [job, each] of [...called].slice(0, 2)) {
+          const reply = await on.admit(each);
+          if (reply.kind !== 'admitted') continue;
+          called.delete(job);
+          told((await on.settle(each, reply)).call);
+        }
+        on.clock.advance(1000);
+        told((await on.gate.wake(WAKE)).call);
+      }
+      expect(againAfterMs).not.toBeNull();
+      expect(againAfterMs).toBeLessThanOrEqual(11_000);
+    });
+
+    it('looks at a fast host every few requests, not once for each', async () => {
+      const on = fixture();
+      const more = { rules: { ...PLAIN_RULES, concurrency: 50, paceIntervalMs: 5 } };
+      await on.enter(upTo(150));
+      const first = await on.admitted(1, more);
+      const { lookAtMs, nowMs } = await on.settle(1, first, more);
+      expect((lookAtMs ?? 0) - nowMs).toBeGreaterThanOrEqual(20);
+    });
+
     it('names the instant at which a cooldown ends, and calls one job then', async () => {
       const on = fixture();
       await on.enter(upTo(6));
