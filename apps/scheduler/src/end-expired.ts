@@ -28,12 +28,13 @@ export async function endExpired(jobs: readonly JobId[], parts: EndExpiredParts)
     const job = id as JobId;
     const known = await parts.gate.inspectJob(job);
     if (known === undefined || known.ended !== null) continue;
-    await parts.gate.finish({
+    const { call } = await parts.gate.finish({
       job,
       batch: known.batch satisfies BatchId,
       delivery: 0,
       end: { kind: 'stopped', reason: 'deadline' },
       evidence: 'deadline passed; the queue no longer had the job',
     });
+    await promoteCalled(parts.queue, call, { triesMax: 1 });
   }
 }

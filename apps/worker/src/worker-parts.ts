@@ -91,7 +91,7 @@ function joinParts(input: PartsInput): WorkerParts {
         : Promise.resolve({}),
     remember: (url, headersRef, exchange) =>
       validators.delivered(url, headersRef, exchange).catch(() => undefined),
-    refusePayload: (delivery, fault) => refusePayload(delivery, fault, stores),
+    refusePayload: (delivery, fault) => refusePayload(delivery, fault, { stores, call: (jobs) => void call(jobs) }),
     handler: input.handler,
     enterFollowUps: (job, finalUrl, links) =>
       enterFollowUps(

@@ -96,6 +96,7 @@ export class IndexSweep {
       const end = { kind: 'stopped', reason: 'cancelled' } as const;
       const reply = await gate.finish({ job, batch: known.batch, delivery: 0, end, evidence });
       if (reply.kind === 'finished') closed += 1;
+      await promoteCalled(this.#parts.queue, reply.call, { triesMax: 1 });
     }
     return closed;
   }

@@ -21,6 +21,7 @@ const sweep = () =>
   sweepPoison({
     redis: world.redis,
     names: world.names,
+    queue: world.queue,
     gate: world.gate,
     logger: silentLogger,
     buried: (reason) => void buried.push(reason),

@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Gate, JobId } from '@holdoff/throttle-core';
 import type { Logger } from '@holdoff/service-runtime';
-import { type QueueNames, isUrlJobId, showValue } from '@holdoff/url-job';
+import { type QueueNames, type UrlQueue, isUrlJobId, promoteCalled, showValue } from '@holdoff/url-job';
 import { RedisScript } from '../scripts/redis-script.ts';
 import { FIELD_BYTES_MAX, type PoisonReason, judgeJob } from './judge-job.ts';
 
 export interface PoisonSweepParts {
   readonly redis: Redis;
   readonly names: QueueNames;
+  readonly queue: Pick<UrlQueue, 'getBackend'>;
   readonly gate: Pick<Gate, 'finish' | 'inspectJob'>;
   readonly logger: Logger;
   readonly buried: (reason: PoisonReason) => void;
@@ -96,7 +97,7 @@ async function bury(
   judged: Judged,
   key: (name: string) => string,
 ): Promise<boolean> {
-  const { redis, names, gate, logger } = parts;
+  const { redis, names, logger } = parts;
   const { id, reason } = judged;
   const keys = [key(id), key(`${id}:lock`), names.dead];
   keys.push(...['active', 'wait', 'paused', 'prioritized', 'delayed', 'stalled'].map(key));
@@ -104,24 +105,25 @@ async function bury(
   if ((await buryJob.run(redis, keys, args)) !== 1) return false;
   parts.buried(reason);
   logger.error('unreadable queue job moved to the dead', { job: showValue(id), reason, stream: names.dead });
-  if (isUrlJobId(id)) await endLedger(gate, id as string as JobId, reason);
+  if (isUrlJobId(id)) await endLedger(parts, id as string as JobId, reason);
   return true;
 }
 
 async function endLedger(
-  gate: Pick<Gate, 'finish' | 'inspectJob'>,
+  { gate, queue }: Pick<PoisonSweepParts, 'gate' | 'queue'>,
   job: JobId,
   reason: PoisonReason,
 ): Promise<void> {
   const known = await gate.inspectJob(job);
   if (known === undefined || known.ended !== null) return;
-  await gate.finish({
+  const { call } = await gate.finish({
     job,
     batch: known.batch,
     delivery: 0,
     end: { kind: 'stopped', reason: 'poison' },
     evidence: `queue job ${reason}`,
   });
+  await promoteCalled(queue, call, { triesMax: 1 });
 }
 
 function sha1(value: Buffer | null | undefined): string {

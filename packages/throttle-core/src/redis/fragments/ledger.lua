@@ -11,6 +11,15 @@ local LEDGER = { __index = function(_, field) return LEDGER_TEXTS[field] or 0 en
 
 local function ledger_read(key) return packed_read(key, LEDGER) end
 
+-- Who came later is younger. The counter begins at the instant: should it be lost, the new one is far ahead of all that
+-- the old one gave (jobs do not come faster than one each millisecond for years), and nobody passes those who wait.
+local function next_age(key, now)
+  local age = redis.call('INCR', key)
+  if age > 1 then return age end
+  redis.call('SET', key, now)
+  return now
+end
+
 -- The lane's order: priority, then age; fixed for the job's life, so a retried job keeps its place.
 local function lane_score(j) return j.p * 10000000000000 + j.q end
 

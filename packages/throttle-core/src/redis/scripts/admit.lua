@@ -64,7 +64,7 @@ if j.k == nonce and j.l ~= '' and j.lh == part and j.lu > now then
 end
 -- A job whose ledger is unknown (entered by another tool, or expired) is adopted with its first answer.
 if not j.meta.known then
-  j.h, j.b, j.p, j.q, j.t = part, batch, 50, redis.call('INCR', prefix .. ':sequence'), now
+  j.h, j.b, j.p, j.q, j.t = part, batch, 50, next_age(prefix .. ':sequence', now), now
   packed_write(j)
   if not b.meta.known then batch_adopt(b, KEYS[10], batch, now) end
   b.jobs = b.jobs + 1
@@ -214,7 +214,12 @@ if flag == 'p' then
   host_set(h, 'probeUntil', now + lease_ms)
 end
 host_set(h, 'serial', (h.serial + 1) % 16)
-if h.serial == 0 then redis.call('ZREMRANGEBYSCORE', LEASES, '-inf', now) end
+if h.serial == 0 then
+  redis.call('ZREMRANGEBYSCORE', LEASES, '-inf', now)
+  -- Should the indexes have lost them.
+  redis.call('ZADD', KEYS[9], 0, part)
+  redis.call('ZADD', KEYS[10], 0, batch)
+end
 if host_pays then host_set(h, 'tokens', tokens - 1000000) end
 know_host()
 

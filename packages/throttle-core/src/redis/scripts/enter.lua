@@ -74,7 +74,7 @@ local function enter_one(i)
   if b.deadline > 0 and (deadline == 0 or b.deadline < deadline) then deadline = b.deadline end
   local j = known
   j.h, j.b, j.t, j.p, j.d = part, batch, now, tonumber(ARGV[i + 3]), deadline
-  j.q, j.n = redis.call('INCR', SEQUENCE), tonumber(ARGV[i + 4])
+  j.q, j.n = next_age(SEQUENCE, now), tonumber(ARGV[i + 4])
   if j.d > 0 then redis.call('ZADD', DEADLINES, j.d, job) end
   local kind, cause, at, lane = 'wait', 'not_before', j.n, ''
   if j.n <= now then
@@ -92,6 +92,7 @@ for i = first, #ARGV, 6 do
   answer[#answer + 1] = detail
   answer[#answer + 1] = at
 end
+if new_jobs > 0 and not created then redis.call('ZADD', KEYS[2], 0, batch) end
 if new_jobs > 0 or created then
   b.jobs = b.jobs + new_jobs
   packed_write(b)

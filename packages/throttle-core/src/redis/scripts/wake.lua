@@ -26,7 +26,10 @@ for _, part in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT',
   if #list >= jobs_max then break end
   local keys = host_keys(prefix, part)
   redis.call('ZREMRANGEBYSCORE', keys.leases, '-inf', now)
-  call_host(host_read(keys.host), part, keys, now, jobs_max, true, list)
+  local h = host_read(keys.host)
+  -- Should the index of hosts have lost it: the sweep finds waiting jobs by their hosts.
+  if h.meta.known then redis.call('ZADD', prefix .. ':hosts', 0, part) end
+  call_host(h, part, keys, now, jobs_max, true, list)
 end
 
 for _, job in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, jobs_max)) do
