@@ -9,6 +9,7 @@ import { type LocalRedis, startLocalRedis } from '@holdoff/service-runtime';
 import type { BatchId, BatchSnapshot, Gate, HostKey } from '@holdoff/throttle-core';
 import { connectGate, createRedisGate, gateReady, publishPolicy } from '@holdoff/throttle-core/redis';
 import { queueNames, urlJobId } from '@holdoff/url-job';
+import { keysByEntry } from './documented-keys.ts';
 
 /** A line of results.jsonl. */
 interface ResultLine {
@@ -65,6 +66,7 @@ export interface Fleet {
   end(child: ChildProcess): Promise<void>;
   /** Everything that the processes have logged, with `keepLogs`. */
   logged(): string;
+  /** Ends everything. Rejects when a key was left in Redis that docs/redis-keys.md does not list. */
   stop(): Promise<void>;
 }
 
@@ -191,12 +193,15 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     end,
     logged: () => Buffer.concat(kept).toString(),
     async stop() {
+      const left = client.status === 'ready' ? await keysByEntry(client) : undefined;
       await Promise.all(children.map(end));
       client.disconnect();
       decisions.disconnect();
       await origin.stop();
       await redis.stop();
       await rm(folder, { recursive: true, force: true });
+      if (left !== undefined && left.unknown.length > 0)
+        throw new Error(`docs/redis-keys.md does not list ${left.unknown.slice(0, 10).join(', ')}`);
     },
   };
 }

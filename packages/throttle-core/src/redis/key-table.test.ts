@@ -11,7 +11,9 @@ interface Row {
   readonly writers: readonly string[];
 }
 
-const rows: Row[] = DOCS.split('\n')
+const OF_THE_GATE = DOCS.split('\n## The gate\n')[1]?.split('\n## ')[0] ?? '';
+
+const rows: Row[] = OF_THE_GATE.split('\n')
   .filter((line) => line.startsWith('| `{holdoff}'))
   .map((line) => {
     const [, key = '', type = '', writers = ''] = line.split(/(?<!\\)\|/).map((cell) => cell.trim());

@@ -73,7 +73,11 @@ it('keeps a wait of three days, with all that is known of the job and of the hos
 
   // A night, a clock that brings it back too early, indexes lost on the way.
   on.clock.advance(DAY_MS);
-  expect(await on.waits(1, { delivery: 2 })).toMatchObject({ cause: 'not_before', untilMs, fallbackMs: untilMs });
+  expect(await on.waits(1, { delivery: 2 })).toMatchObject({
+    cause: 'not_before',
+    untilMs,
+    fallbackMs: untilMs,
+  });
   await redis.del('{holdoff}:wheel', '{holdoff}:deadlines', '{holdoff}:hosts');
   on.clock.advance(2 * DAY_MS - 1);
   expect(await on.waits(1, { delivery: 3 })).toMatchObject({ cause: 'not_before', untilMs });
