@@ -38,7 +38,8 @@ export async function askGate(
       (ms) => sleep(ms, signal),
     );
     if (reply.kind === 'admitted') return { ...reply, askedAtMonotonicMs };
-    if (reply.kind === 'wait') events.waited({ cause: reply.cause, inline: reply.inline });
+    if (reply.kind === 'wait')
+      events.waited({ cause: reply.cause, inline: reply.inline, gateNowMs: reply.nowMs });
     if (reply.kind !== 'wait' || !reply.inline || waits >= INLINE_WAITS_MAX) return reply;
     await sleep(Math.max(1, reply.untilMs - reply.nowMs), signal);
     if (signal.aborted) return reply;

@@ -9,6 +9,7 @@ import type { FollowUps } from './handler/enter-follow-ups.ts';
 import type { HandlerPool } from './handler/handler-pool.ts';
 import type { RobotsBook } from './robots/robots-book.ts';
 import type { HopPosition } from './redirect/next-hop.ts';
+import type { Unsettled } from './unsettled.ts';
 
 /** One pick-up of a queue job by this worker. */
 export interface Delivery {
@@ -80,6 +81,8 @@ export interface WorkerParts {
   /** A host can be looked at again in this many ms. */
   readonly lookWithin: (delayMs: number) => void;
   readonly events: AttemptEvents;
+  /** Answers that the gate has not taken yet. */
+  readonly unsettled: Pick<Unsettled, 'during'>;
   readonly random01: () => number;
   /** Monotonic, ms. */
   readonly monotonicMs: () => number;
@@ -89,7 +92,8 @@ export interface WorkerParts {
 /** Typed events that serve logs, metrics and tests alike. */
 export interface AttemptEvents {
   attempt(event: AttemptEvent): void;
-  waited(event: { readonly cause: string; readonly inline: boolean }): void;
+  /** `gateNowMs`: the gate's clock as it said so. */
+  waited(event: { readonly cause: string; readonly inline: boolean; readonly gateNowMs: number }): void;
   ended(event: { readonly outcome: 'done' | 'stopped'; readonly reason: string | null }): void;
   deliveryFault(error: unknown): void;
 }

@@ -47,3 +47,23 @@ test('tells a change once, and the way back once', async () => {
 test('is not ok before the first check', () => {
   expect(guard(0, 2).made.state.ok).toBe(false);
 });
+
+test('an answer of the gate that does not go with the clock is looked into at once, and once', async () => {
+  const { made, changes, clock } = guard(0, 2);
+  await made.check();
+  made.suspect(1_000_500);
+  clock.aheadMs = 3_600_000;
+  for (let answers = 0; answers < 100; answers += 1) made.suspect(1_000_500);
+  await expect.poll(() => changes.map((state) => state.ok)).toEqual([true, false]);
+  // Known already: the next checks are the timer's.
+  made.suspect(1_000_500);
+  expect(made.state).toMatchObject({ ok: false });
+});
+
+test('an answer that was slow is no jump of the clock', async () => {
+  const { made, changes } = guard(0, 2);
+  await made.check();
+  made.suspect(995_000);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(changes.map((state) => state.ok)).toEqual([true]);
+});

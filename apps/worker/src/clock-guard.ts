@@ -20,6 +20,7 @@ export class ClockGuard {
   readonly #options: ClockGuardOptions;
   #state: ClockState | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #suspecting = false;
 
   constructor(options: ClockGuardOptions) {
     this.#options = options;
@@ -34,6 +35,19 @@ export class ClockGuard {
     await this.check();
     this.#timer = setInterval(() => void this.check().catch(() => undefined), everyMs);
     this.#timer.unref();
+  }
+
+  /**
+   * Checks now if an answer of the gate does not go with this machine's clock. Until the next check a clock that jumped
+   * ahead would have the queue bring every delayed job at once, again and again.
+   */
+  suspect(gateMs: number): void {
+    const { wallNow, skewMaxMs } = this.#options;
+    if (this.#suspecting || !this.state.ok || Math.abs(wallNow() - gateMs) <= skewMaxMs) return;
+    this.#suspecting = true;
+    void this.check()
+      .catch(() => undefined)
+      .finally(() => (this.#suspecting = false));
   }
 
   stop(): void {

@@ -1,6 +1,7 @@
 import type { Worker } from 'bullmq';
-import type { MetricsServer, ShutdownStep } from '@holdoff/service-runtime';
+import type { Logger, MetricsServer, ShutdownStep } from '@holdoff/service-runtime';
 import type { WheelTimer } from '@holdoff/throttle-core';
+import type { Unsettled } from './unsettled.ts';
 
 export interface DrainParts {
   readonly graceMs: number;
@@ -9,6 +10,8 @@ export interface DrainParts {
   readonly wheel: Pick<WheelTimer, 'stop'>;
   /** Ends every request in flight. */
   readonly cut: AbortController;
+  readonly unsettled: Pick<Unsettled, 'tell'>;
+  readonly logger: Pick<Logger, 'error'>;
 }
 
 /** How long deliveries may take to settle once their requests were cut. */
@@ -16,9 +19,11 @@ const SETTLE_MS = 10_000;
 
 /**
  * Takes no more, lets requests in flight finish, then cuts the rest, whose jobs go back to the queue. Nothing is
- * lost or counted twice: a cut request is settled like any other.
+ * lost or counted twice: a cut request is settled like any other. While Redis is away settling goes on for all of this
+ * time; what could not be told by then is named in the log.
  */
-export function drainSteps({ graceMs, server, worker, wheel, cut }: DrainParts): readonly ShutdownStep[] {
+export function drainSteps(parts: DrainParts): readonly ShutdownStep[] {
+  const { graceMs, server, worker, wheel, cut, unsettled, logger } = parts;
   return [
     {
       name: 'finish requests in flight',
@@ -26,7 +31,11 @@ export function drainSteps({ graceMs, server, worker, wheel, cut }: DrainParts):
       run: async (signal) => {
         server.drain();
         const timer = setTimeout(() => cut.abort(new Error('shutdown')), graceMs);
-        signal.addEventListener('abort', () => cut.abort(new Error('forced shutdown')), { once: true });
+        const over = (): void => {
+          cut.abort(new Error('forced shutdown'));
+          unsettled.tell(logger);
+        };
+        signal.addEventListener('abort', over, { once: true });
         await worker.close();
         clearTimeout(timer);
       },

@@ -188,10 +188,23 @@ async function settle(
     evidence: evidenceFor(answered),
   };
   // Not with the delivery's signal: what was sent is settled, whatever ended the attempt.
-  const reply = await repeatGateCall(
-    () => gate.settle(request),
-    settlementRepeats(step.plan.hostEffect.cooldownUntilMs - admitted.admittedAtMs - exchange.durationMs),
-    (ms) => sleep(ms, NEVER),
+  const { cooldownUntilMs } = step.plan.hostEffect;
+  const lesson = {
+    job: request.job,
+    host: request.host,
+    attempt: admitted.attempt,
+    status: exchange.status,
+    outcome: request.outcome,
+    decision: told,
+    cooldownUntilMs,
+  };
+  const repeats = settlementRepeats(cooldownUntilMs - admitted.admittedAtMs - exchange.durationMs);
+  const reply = await attempt.parts.unsettled.during(lesson, () =>
+    repeatGateCall(
+      () => gate.settle(request),
+      repeats,
+      (ms) => sleep(ms, NEVER),
+    ),
   );
   call(reply.call);
   if (reply.lookAtMs !== null) lookWithin(reply.lookAtMs - reply.nowMs);

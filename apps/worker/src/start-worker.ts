@@ -25,6 +25,7 @@ import { readHeaderSets } from './header-sets.ts';
 import { Intake } from './intake.ts';
 import { followFleetPolicy } from './policy-view.ts';
 import { createProcessor, type ProcessorOptions } from './process-delivery.ts';
+import { Unsettled } from './unsettled.ts';
 import { queueMoves } from './queue-moves.ts';
 import { readProxyPools } from './proxy/read-proxy-pools.ts';
 import { createSinks } from './sinks/create-sinks.ts';
@@ -62,10 +63,15 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   const cut = new AbortController();
   const wheel = startableWheel(stores, logger);
   const metrics = createWorkerMetrics(registry);
+  const unsettled = new Unsettled();
   const events = fanOut([
     metrics,
     createAttemptLog(logger),
-    { ...SILENT, deliveryFault: () => probe.fault() },
+    {
+      ...SILENT,
+      deliveryFault: () => probe.fault(),
+      waited: ({ gateNowMs }) => surroundings.gateSaid(gateNowMs),
+    },
   ]);
   const parts = createWorkerParts({
     ...settingsOf(config),
@@ -76,6 +82,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
     sinks: sinks.all,
     handler,
     events,
+    unsettled,
     call: promoter(stores, logger),
     wheel,
     pools,
@@ -97,7 +104,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   const server = await serve(config, registry, intake, stores);
 
   shutdown.add(
-    ...drainSteps({ graceMs: config.SHUTDOWN_GRACE_MS, server, worker, wheel, cut }),
+    ...drainSteps({ graceMs: config.SHUTDOWN_GRACE_MS, server, worker, wheel, cut, unsettled, logger }),
     closeStep([surroundings, probe, lag, policy], { fetcher, handler, sinks: sinks.all, stores, server }),
   );
   shutdown.listen();

@@ -8,6 +8,8 @@ import type { Stores } from './stores.ts';
 const CHECK_EVERY_MS = 10_000;
 
 export interface Surroundings {
+  /** The gate's clock, as an answer told it: a clock that has jumped is found at once, not at the next check. */
+  gateSaid(nowMs: number): void;
   stop(): void;
 }
 
@@ -50,6 +52,7 @@ export async function watchSurroundings(
   const timer = setInterval(() => void checkServer().catch(() => undefined), CHECK_EVERY_MS);
   timer.unref();
   return {
+    gateSaid: (nowMs) => clock.suspect(nowMs),
     stop() {
       clock.stop();
       clearInterval(timer);

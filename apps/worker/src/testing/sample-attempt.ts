@@ -21,6 +21,7 @@ import {
 import type { EndedUrl } from '../deliver-result.ts';
 import type { PageExchange, PageRequest } from '../fetch-page.ts';
 import { urlFingerprint } from '../redirect/next-hop.ts';
+import { Unsettled } from '../unsettled.ts';
 
 const URL_OF_JOB = 'https://site.example/page';
 
@@ -85,6 +86,7 @@ export function sampleWorld(
       ended: () => undefined,
       deliveryFault: () => undefined,
     },
+    unsettled: new Unsettled(),
     random01: () => 0.5,
     monotonicMs: clock.now,
     sleep: async (waitMs) => {
