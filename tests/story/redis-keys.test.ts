@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { BatchId } from '@holdoff/throttle-core';
 import { openUrlQueue, queueNames } from '@holdoff/url-job';
 import { DOCUMENTED_KEYS, keysByEntry } from './documented-keys.ts';
 import { type Fleet, startFleet } from './fleet.ts';
@@ -71,10 +72,12 @@ test('docs/redis-keys.md lists every key that a fleet writes, with its type, and
   await fleet.client.xadd(names.inbox, '*', 'url', 'no url at all');
   const queue = openUrlQueue(fleet.client, names);
   await queue.add('url', { odd: true } as never, { jobId: fleet.jobId('keys', fleet.url('site', '/odd')) });
-  let ended = false;
-  const end = fleet.ended('many', 30).finally(() => (ended = true));
-  while (!ended) await look();
-  await end;
+  const all = async (): Promise<boolean> => {
+    const batch = await fleet.gate.inspectBatch('many' as BatchId);
+    return batch !== undefined && batch.jobs.done === 30;
+  };
+  for (let looks = 0; looks < 1_000 && !(await all()); looks += 1) await look();
+  await fleet.ended('many', 30);
   await fleet.ended('keys', 3);
   await fleet.enqueue('keys', [fleet.url('site', '/busy')]);
   await fleet

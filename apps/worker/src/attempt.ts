@@ -82,7 +82,7 @@ export interface WorkerParts {
   readonly lookWithin: (delayMs: number) => void;
   readonly events: AttemptEvents;
   /** Answers that the gate has not taken yet. */
-  readonly unsettled: Pick<Unsettled, 'during'>;
+  readonly unsettled: Pick<Unsettled, 'during' | 'tell'>;
   readonly random01: () => number;
   /** Monotonic, ms. */
   readonly monotonicMs: () => number;

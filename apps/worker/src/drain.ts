@@ -10,7 +10,7 @@ export interface DrainParts {
   readonly wheel: Pick<WheelTimer, 'stop'>;
   /** Ends every request in flight. */
   readonly cut: AbortController;
-  readonly unsettled: Pick<Unsettled, 'tell'>;
+  readonly parts: { readonly unsettled: Pick<Unsettled, 'tell'> };
   readonly logger: Pick<Logger, 'error'>;
 }
 
@@ -22,8 +22,8 @@ const SETTLE_MS = 10_000;
  * lost or counted twice: a cut request is settled like any other. While Redis is away settling goes on for all of this
  * time; what could not be told by then is named in the log.
  */
-export function drainSteps(parts: DrainParts): readonly ShutdownStep[] {
-  const { graceMs, server, worker, wheel, cut, unsettled, logger } = parts;
+export function drainSteps(input: DrainParts): readonly ShutdownStep[] {
+  const { graceMs, server, worker, wheel, cut, parts, logger } = input;
   return [
     {
       name: 'finish requests in flight',
@@ -31,11 +31,8 @@ export function drainSteps(parts: DrainParts): readonly ShutdownStep[] {
       run: async (signal) => {
         server.drain();
         const timer = setTimeout(() => cut.abort(new Error('shutdown')), graceMs);
-        const over = (): void => {
-          cut.abort(new Error('forced shutdown'));
-          unsettled.tell(logger);
-        };
-        signal.addEventListener('abort', over, { once: true });
+        signal.addEventListener('abort', () => cut.abort(new Error('forced shutdown')), { once: true });
+        signal.addEventListener('abort', () => parts.unsettled.tell(logger), { once: true });
         await worker.close();
         clearTimeout(timer);
       },

@@ -12,6 +12,7 @@ import {
 } from '@holdoff/service-runtime';
 import { type JobId, WheelTimer } from '@holdoff/throttle-core';
 import { promoteCalled, publishProxyPools } from '@holdoff/url-job';
+import type { AttemptEvents } from './attempt.ts';
 import { createAttemptLog, fanOut } from './attempt-log.ts';
 import { credentialVariables, listOf, type WorkerConfig } from './config.ts';
 import { createFetchPage, type PageFetcher } from './create-fetch-page.ts';
@@ -25,7 +26,6 @@ import { readHeaderSets } from './header-sets.ts';
 import { Intake } from './intake.ts';
 import { followFleetPolicy } from './policy-view.ts';
 import { createProcessor, type ProcessorOptions } from './process-delivery.ts';
-import { Unsettled } from './unsettled.ts';
 import { queueMoves } from './queue-moves.ts';
 import { readProxyPools } from './proxy/read-proxy-pools.ts';
 import { createSinks } from './sinks/create-sinks.ts';
@@ -63,16 +63,11 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   const cut = new AbortController();
   const wheel = startableWheel(stores, logger);
   const metrics = createWorkerMetrics(registry);
-  const unsettled = new Unsettled();
-  const events = fanOut([
-    metrics,
-    createAttemptLog(logger),
-    {
-      ...SILENT,
-      deliveryFault: () => probe.fault(),
-      waited: ({ gateNowMs }) => surroundings.gateSaid(gateNowMs),
-    },
-  ]);
+  const reactions: Pick<AttemptEvents, 'deliveryFault' | 'waited'> = {
+    deliveryFault: () => probe.fault(),
+    waited: ({ gateNowMs }) => surroundings.gateSaid(gateNowMs),
+  };
+  const events = fanOut([metrics, createAttemptLog(logger), { ...SILENT, ...reactions }]);
   const parts = createWorkerParts({
     ...settingsOf(config),
     resultsId: sinks.resultsId,
@@ -82,7 +77,6 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
     sinks: sinks.all,
     handler,
     events,
-    unsettled,
     call: promoter(stores, logger),
     wheel,
     pools,
@@ -104,7 +98,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   const server = await serve(config, registry, intake, stores);
 
   shutdown.add(
-    ...drainSteps({ graceMs: config.SHUTDOWN_GRACE_MS, server, worker, wheel, cut, unsettled, logger }),
+    ...drainSteps({ graceMs: config.SHUTDOWN_GRACE_MS, server, worker, wheel, cut, parts, logger }),
     closeStep([surroundings, probe, lag, policy], { fetcher, handler, sinks: sinks.all, stores, server }),
   );
   shutdown.listen();
@@ -171,7 +165,7 @@ function closeStep(
   };
 }
 
-const SILENT = { attempt: () => undefined, waited: () => undefined, ended: () => undefined };
+const SILENT = { attempt: () => undefined, ended: () => undefined };
 
 function createQueueWorker(
   config: WorkerConfig,

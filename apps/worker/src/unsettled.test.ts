@@ -44,7 +44,7 @@ test('a shutdown that ends in time says nothing, one that runs out of time names
       worker: { close },
       wheel: { stop: async () => undefined },
       cut,
-      unsettled: { tell: told },
+      parts: { unsettled: { tell: told } },
       logger: { error: () => undefined },
     });
   await steps(async () => undefined)[0]?.run(new AbortController().signal);

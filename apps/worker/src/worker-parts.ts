@@ -15,7 +15,7 @@ import { refusePayload } from './refuse-payload.ts';
 import { ROBOTS_DEFAULTS, RobotsBook } from './robots/robots-book.ts';
 import { recordStopped } from './record-stopped.ts';
 import type { Stores } from './stores.ts';
-import type { Unsettled } from './unsettled.ts';
+import { Unsettled } from './unsettled.ts';
 import { ValidatorStore } from './validators/validator-store.ts';
 import { workerKeys } from './worker-keys.ts';
 
@@ -29,7 +29,6 @@ export interface PartsInput {
   readonly fetcher: PageFetcher;
   readonly sinks: readonly Sink[];
   readonly events: AttemptEvents;
-  readonly unsettled: Unsettled;
   readonly call: (jobs: readonly JobId[]) => Promise<void>;
   readonly wheel: Pick<WheelTimer, 'lookWithin'>;
   readonly pools: ProxyPools;
@@ -114,7 +113,7 @@ function joinParts(input: PartsInput): WorkerParts {
     call: (jobs) => void call(jobs),
     lookWithin: (delayMs) => wheel.lookWithin(delayMs),
     events,
-    unsettled: input.unsettled,
+    unsettled: new Unsettled(),
     random01: Math.random,
     monotonicMs: () => performance.now(),
     sleep: (waitMs, signal) => delay(waitMs, undefined, { signal }).catch(() => undefined),
