@@ -17,11 +17,11 @@ headroom: 0s
 retry_after: { pad: { at_least: 0s, wake_jitter: 0s } }
 backoff: { base: 100ms, cap: 200ms }
 batch_tokens: { share: 1 }
-pace: { rate: 15/s, learn: off }
+pace: { rate: 20/s, learn: off }
 circuit: off
 ramp: off
 `;
-const URLS = 60;
+const URLS = 40;
 const LOSSES = 3;
 /** Of one host. A lost lease lets another request in beside it, for as long as it lives. */
 const OF_HOST = [
