@@ -136,7 +136,7 @@ function startedBy(pid: number): Map<number, string> {
     if (
       row !== null &&
       (Number(row[2]) === pid || found.has(Number(row[2]))) &&
-      row[3]?.startsWith('ps ') !== true
+      !(row[3] ?? '').startsWith('ps ')
     )
       found.set(Number(row[1]), row[3] ?? '');
   }

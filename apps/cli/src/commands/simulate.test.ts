@@ -127,6 +127,24 @@ test.each(Object.keys(READY_SCENARIOS))('the ready scenario %s is valid', (name)
   expect(parseScenario(READY_SCENARIOS[name], name).about).not.toBe('');
 });
 
+test.each([
+  ['urls: [1', /scenario\.yaml: Flow sequence .*line 1/u],
+  ['- 1', /scenario\.yaml: must be a mapping/u],
+  [
+    'origin: { hosts: [{ name: a, limiter: { kind: bucket } }] }',
+    /scenario\.yaml: .*hosts\.0\.limiter\.kind: .*'token_bucket'/u,
+  ],
+  ['policy: { pace: { interval: 5 } }', /scenario\.yaml \(policy\):2: pace\.interval: 5 must be a duration/u],
+])('a fault is told with its file, its place and the rule: %s', async (text, message) => {
+  await expect(run(await file(text))).rejects.toThrow(message);
+});
+
+test('a name that is none says which there are', async () => {
+  await expect(run('nosuch')).rejects.toThrow(
+    /nosuch: there is no such file; ready scenarios are .*halving/u,
+  );
+});
+
 test('the scenario in the docs is valid', async () => {
   const docs = await readFile(new URL('../../../../docs/simulate.md', import.meta.url), 'utf8');
   const scenario = /```yaml\n([\s\S]*?)```/u.exec(docs)?.[1] ?? '';

@@ -106,11 +106,26 @@ async function named(name: string): Promise<ScenarioInput> {
 }
 
 async function readYaml(path: string): Promise<unknown> {
-  const text = await readFile(path, 'utf8');
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    const none = `there is no such file; ready scenarios are ${Object.keys(READY_SCENARIOS).join(', ')}`;
+    throw new Error(`${path}: ${error.code === 'ENOENT' ? none : `cannot be read (${error.code})`}`);
+  });
   if (Buffer.byteLength(text) > FILE_BYTES_MAX) throw new Error(`${path}: larger than 1 MiB`);
-  const value: unknown = parseYaml(text, { maxAliasCount: 100 });
-  if (typeof value !== 'object' || value === null) throw new Error(`${path}: must be a mapping`);
+  const value = parsed(text, path);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new Error(`${path}: must be a mapping`);
   return value;
+}
+
+function parsed(text: string, path: string): unknown {
+  try {
+    return parseYaml(text, { maxAliasCount: 100 });
+  } catch (error) {
+    // The rest of the message shows the line once more.
+    throw new Error(`${path}: ${error instanceof Error ? error.message.split('\n')[0] : 'not YAML'}`, {
+      cause: error,
+    });
+  }
 }
 
 function readyHelp(): string {

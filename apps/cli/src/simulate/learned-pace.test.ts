@@ -138,6 +138,17 @@ describe('L6: a limit that halves and recovers is followed both ways', { timeout
   });
 });
 
+test.each([2, 4])(
+  'a limit that grows to %i times itself is reached within three recovery times',
+  (factor) => {
+    const changes = [{ atMs: 600_000, factor }];
+    const upTo = (untilMs: number): number =>
+      play({ kind: 'token_bucket', perSecond: 5, burst: 5, changes }, { urls: ENDLESS, untilMs }).done;
+    const recoveriesMs = 600_000 + 3 * 120_000;
+    expect((upTo(recoveriesMs + 60_000) - upTo(recoveriesMs)) / 60).toBeGreaterThan(5 * factor * 0.85);
+  },
+);
+
 const PUNISHING: Limiter = {
   kind: 'penalty',
   perSecond: 10,
@@ -290,6 +301,19 @@ describe('a host that says 503 and no more', () => {
     const broken = play(limiter, { urls: 600 }, { rules }).finishedMs ?? Infinity;
     expect(broken).toBeLessThan(1.5 * (play(limiter, { urls: 600 }).finishedMs ?? 0));
   });
+});
+
+test.each([
+  { baseMs: 40, perInFlightMs: 150, mostMs: 100_000 },
+  { baseMs: 20, perInFlightMs: 500, mostMs: 150_000 },
+  { baseMs: 100, perInFlightMs: 200, mostMs: 150_000 },
+])('a host that takes $perInFlightMs ms longer for each other request is not overrun', (host) => {
+  const { mostMs, ...load } = host;
+  const latency = { kind: 'load', ...load };
+  const result = play({ kind: 'none' }, { urls: 600, fleet: { concurrency: 40 } }, { latency });
+  // With all sixteen slots taken the three would need 91, 226 and 116 s, and answer after seconds.
+  expect(result.done).toBe(600);
+  expect(result.finishedMs).toBeLessThan(mostMs);
 });
 
 test('20 hosts with mixed limiters, cold', () => {

@@ -59,12 +59,20 @@ export function parseScenario(input: unknown, name: string): ScenarioFile {
   const parsed = schema.safeParse(input);
   if (!parsed.success) throw new Error(`${name}: ${faultsOf(parsed.error)}`);
   const { policy, origin, ...rest } = parsed.data;
-  const description = parseDescription(originOf(origin, name));
+  const description = described(originOf(origin, name), name);
   const known = new Set(description.hosts.map((host) => host.name));
   for (const host of Object.keys(rest.hosts)) {
     if (!known.has(host)) throw new Error(`${name}: hosts.${host}: the origin has no host of this name`);
   }
   return { ...rest, policy: policyOf(policy, `${name} (policy)`), origin: description };
+}
+
+function described(origin: unknown, name: string): ScenarioFile['origin'] {
+  try {
+    return parseDescription(origin);
+  } catch (error) {
+    throw new Error(`${name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
 }
 
 function originOf(origin: string | Record<string, unknown>, name: string): unknown {

@@ -42,11 +42,17 @@ test('in its second stage it goes to half of what came through', () => {
   expect(feel(pulled, 1_000, 40).brake).toBe(0.25);
 });
 
+test('what came through by then counts, where it has shrunk since', () => {
+  const pulled = feel(healthy, 1_000, 12, 0.5);
+  expect(feel(pulled, 1_000, 40, 0.2).brake).toBe(0.1);
+  expect(feel(pulled, 1_000, 40, 0.9).brake).toBe(0.25);
+});
+
 test('a brake that works stays on, and its second stage begins again from the level reached', () => {
   const braked = feel(healthy, 1_000, 30);
   const left = 64 - braked.brakeSamples;
   const working = feel(braked, 400, left + 1);
-  expect(working).toMatchObject({ brake: 0.5, brakeSamples: 32, brakeFromMs: working.latencyMs });
+  expect(working).toMatchObject({ brake: 0.5, brakeSamples: 33, brakeFromMs: working.latencyMs });
   expect(working.latencyMs).toBeLessThan(braked.brakeFromMs * 0.8);
 });
 

@@ -34,7 +34,7 @@ const STAGE_SAMPLES = 32;
 /** A brake that works brings the mean below this share of its peak. */
 const WORKING_SHARE = 0.8;
 
-/** `latencyMs` is the time to response headers of one served result, `share` what comes through of the pace. */
+/** `latencyMs` is the time to response headers of one served result, `share` what comes through of the pace just now. */
 export function brakeOnLatency(
   latency: Latency,
   latencyMs: number,
@@ -59,7 +59,9 @@ export function brakeOnLatency(
   if (over && mean > brakeFromMs * WORKING_SHARE) {
     return { latency: free(mean, mean, samples), change: 'in_vain' };
   }
-  const brakeShare = pulled ? share : latency.brakeShare;
+  // What comes through may have shrunk since: a host that is overrun gives less than it could.
+  const drains = brakeSamples === STAGE_SAMPLES + 1;
+  const brakeShare = pulled ? share : drains ? Math.min(latency.brakeShare, share) : latency.brakeShare;
   const brake = brakeSamples <= STAGE_SAMPLES ? Math.max(STRONGEST_BRAKE, limit / mean) : DRAINING_BRAKE;
   return {
     latency: {
@@ -67,7 +69,7 @@ export function brakeOnLatency(
       latencyBaseMs: base,
       latencySamples: samples,
       brake: brake * brakeShare,
-      brakeSamples: over ? STAGE_SAMPLES : brakeSamples,
+      brakeSamples: over ? STAGE_SAMPLES + 1 : brakeSamples,
       brakeFromMs: over ? mean : brakeFromMs,
       brakeShare,
     },

@@ -39,9 +39,9 @@ const WIDE_GAIN = 0.75;
 const NEAR_SHARE = 0.8;
 const FAR_GAIN = 4;
 const NEAR_GAIN = 0.25;
-/** Above the last ceiling by this much, the host has changed: climb faster. */
+/** Above the last ceiling by this much, the host has changed: climb faster, and in proportion to the rate. */
 const ABOVE_CEILING = 1.1;
-const ABOVE_CEILING_GAIN = 4;
+const ABOVE_CEILING_GAIN = 6;
 
 export function settlePace(state: PaceState, rules: PaceRules, result: PaceResult, nowMs: number): PaceState {
   const hinted = takeHint(state, result, nowMs);
@@ -151,8 +151,8 @@ function served(state: PaceState, rules: PaceRules, result: PaceResult, nowMs: n
 /** A pulled brake is an event without a pause; one that was pulled in vain is taken back. */
 function feelLatency(state: PaceState, learn: LearnRules, result: PaceResult): PaceState {
   const before = learnedInterval(state.intervalMs, learn);
-  // Little's law: what is in flight over what each takes is what comes through.
-  const share = Math.min(1, ((result.inFlight + 1) * before) / Math.max(1, state.latencyMs));
+  // Little's law: what is in flight over what each takes is what comes through. The mean lags too far behind for it.
+  const share = Math.min(1, ((result.inFlight + 1) * before) / Math.max(1, result.latencyMs));
   const { latency, change } = brakeOnLatency(state, result.latencyMs, share);
   const felt = { ...state, ...latency };
   if (change === 'none') return felt;
@@ -225,7 +225,7 @@ function climb(state: PaceState, learn: LearnRules, intervalMs: number): number 
 /** Quick while far below the ceiling, slow near it: time is best spent close under the limit. */
 function gain(state: PaceState, learn: LearnRules, rate: number, ceiling: number): number {
   const step = (1 - learn.decrease) * ceiling;
-  if (rate > ceiling * ABOVE_CEILING) return step * ABOVE_CEILING_GAIN;
+  if (rate > ceiling * ABOVE_CEILING) return (1 - learn.decrease) * rate * ABOVE_CEILING_GAIN;
   if (rate >= ceiling) return step;
   const from = 1000 / state.recoverFromMs;
   const span = Math.max(step, ceiling - from);

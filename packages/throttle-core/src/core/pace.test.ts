@@ -161,6 +161,15 @@ describe('limits that others set', () => {
     expect(paceInterval(learned, limitPace(rules, limit), START)).toBe(intervalMs);
   });
 
+  test('of a configured or robots interval nothing is lent, of a configured rate a little', () => {
+    const after = (paceIntervalMs: number): number =>
+      commitPace({ ...NEW_PACE, nextAtMs: START - 15 }, { ...rules, learn: null, paceIntervalMs }, START)
+        .state.nextAtMs - START;
+    expect(after(1_000)).toBe(1_000);
+    expect(after(250)).toBe(250);
+    expect(after(200)).toBe(185);
+  });
+
   test('a configured or robots interval holds under every override', () => {
     const robots = { ...rules, paceIntervalMs: 3_000 };
     const limit = { kind: 'fixed', intervalMs: 10 } as const;
@@ -362,7 +371,7 @@ describe('where nothing is learned', () => {
 });
 
 test.each([
-  ['far above the last ceiling, where the host has changed', 8, 5, 3.2],
+  ['far above the last ceiling, where the host has changed', 8, 5, 6],
   ['above the last ceiling', 9.5, 5, 0.95],
   ['far below a ceiling that was close', 10.5, 9.45, 4.2],
   ['near a ceiling that was close', 10.1, 9.09, 0.2525],

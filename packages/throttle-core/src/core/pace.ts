@@ -140,6 +140,8 @@ export const SHORTEST_INTERVAL_MS = 1;
  */
 const CATCH_UP_SHARE = 0.1;
 const CATCH_UP_MS = 20;
+/** Of a configured interval or Crawl-delay as long as this nothing is lent: it is meant as a distance, not as a rate. */
+const LEAST_DISTANCE_MS = 250;
 
 /** How long the others wait for the first request after a cooldown. A slow page must not stop a host. */
 export const SCOUT_MOST_MS = 5_000;
@@ -226,5 +228,7 @@ export function commitPace(state: PaceState, rules: PaceRules, nowMs: number): P
   const lentMs = bound ? Math.min(intervalMs * CATCH_UP_SHARE, CATCH_UP_MS) : 0;
   const fromMs = Math.max(state.nextAtMs, nowMs - lentMs);
   const scoutUntilMs = state.reopening === 1 ? nowMs + SCOUT_MOST_MS : 0;
-  return { state: { ...state, nextAtMs: fromMs + intervalMs, scoutUntilMs }, bound };
+  const distanceMs = rules.paceIntervalMs >= LEAST_DISTANCE_MS ? rules.paceIntervalMs : 0;
+  const nextAtMs = Math.max(fromMs + intervalMs, nowMs + distanceMs);
+  return { state: { ...state, nextAtMs, scoutUntilMs }, bound };
 }

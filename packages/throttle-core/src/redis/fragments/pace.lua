@@ -110,7 +110,8 @@ local function pace_commit(pace, rules, now)
   local interval = pace_interval(pace, rules, now)
   local late = now - pace.nextAtMs
   local bound = pace.nextAtMs > 0 and interval > 0 and late <= math.max(interval, 20)
-  pace.nextAtMs = math.max(pace.nextAtMs, now - (bound and math.min(interval * 0.1, 20) or 0)) + interval
+  local from = math.max(pace.nextAtMs, now - (bound and math.min(interval * 0.1, 20) or 0))
+  pace.nextAtMs = math.max(from + interval, now + (rules.paceIntervalMs >= 250 and rules.paceIntervalMs or 0))
   pace.scoutUntilMs = pace.reopening == 1 and now + 5000 or 0
   return bound and 1 or 0
 end
@@ -261,19 +262,23 @@ local function pace_brake(pace, latencyMs, share)
     pace_unbrake(pace, mean, mean, samples)
     return 'in_vain'
   end
-  if pulled then pace.brakeShare = share end
+  if pulled then
+    pace.brakeShare = share
+  elseif brakeSamples == 33 then
+    pace.brakeShare = math.min(pace.brakeShare, share)
+  end
   pace.latencyMs = mean
   pace.latencyBaseMs = base
   pace.latencySamples = samples
   pace.brake = (brakeSamples <= 32 and math.max(0.25, limit / mean) or 0.5) * pace.brakeShare
-  pace.brakeSamples = over and 32 or brakeSamples
+  pace.brakeSamples = over and 33 or brakeSamples
   pace.brakeFromMs = over and mean or peak
   return pulled and 'pulled' or 'none'
 end
 
 local function pace_feel_latency(pace, learn, result)
   local before = pace_learned(pace.intervalMs, learn)
-  local share = math.min(1, ((result.inFlight + 1) * before) / math.max(1, pace.latencyMs))
+  local share = math.min(1, ((result.inFlight + 1) * before) / math.max(1, result.latencyMs))
   local change = pace_brake(pace, result.latencyMs, share)
   if change == 'in_vain' then
     pace.intervalMs = pace.brakeIntervalMs
@@ -312,7 +317,7 @@ end
 
 local function pace_gain(pace, learn, rate, ceiling)
   local step = (1 - learn.decrease) * ceiling
-  if rate > ceiling * 1.1 then return step * 4 end
+  if rate > ceiling * 1.1 then return (1 - learn.decrease) * rate * 6 end
   if rate >= ceiling then return step end
   local from = 1000 / pace.recoverFromMs
   local span = math.max(step, ceiling - from)
