@@ -156,14 +156,14 @@ async function startPublisher(
 
 async function startRecurring(
   config: SchedulerConfig,
-  { redis, names, gate }: Stores,
+  { redis, names, gate, queue: urlQueue }: Stores,
   policies: FleetPolicy,
   metrics: SchedulerMetrics,
   logger: Logger,
 ): Promise<RecurringWork | undefined> {
   if (config.SCHEDULES_FILE === '') return undefined;
   const path = config.SCHEDULES_FILE;
-  const recurring = new RecurringWork({ path, redis, names, gate, policies, metrics, logger });
+  const recurring = new RecurringWork({ path, redis, names, gate, urlQueue, policies, metrics, logger });
   await recurring.start();
   return recurring;
 }

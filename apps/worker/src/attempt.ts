@@ -1,6 +1,6 @@
 import type { BatchId, Gate, HostKey, HostRules, JobId, Policy, StopReason } from '@holdoff/throttle-core';
 import type { HostSettings, SpendPolicy } from '@holdoff/throttle-core/policy-file';
-import type { FieldFault, ProxyExit, UrlJob } from '@holdoff/url-job';
+import type { FieldFault, Listing, ProxyExit, UrlJob } from '@holdoff/url-job';
 import type { Disposition } from './apply-decision.ts';
 import type { Admitted } from './ask-gate.ts';
 import type { DeliveredPage, EndedUrl } from './deliver-result.ts';
@@ -71,7 +71,12 @@ export interface WorkerParts {
   /** Where the user's code looks into pages; null: nobody does. */
   readonly handler: Pick<HandlerPool, 'run'> | null;
   /** Enters the URLs that a handler named, relative to `finalUrl`; rejects with `DeliveryFault`. */
-  readonly enterFollowUps: (job: UrlJob, finalUrl: string, links: readonly string[]) => Promise<FollowUps>;
+  readonly enterFollowUps: (
+    job: UrlJob,
+    finalUrl: string,
+    links: readonly string[],
+    reads?: Listing,
+  ) => Promise<FollowUps>;
   /** Hands a result to every sink that is not in `taken`, and adds those that have it; rejects with `DeliveryFault`. */
   readonly deliver: (ended: EndedUrl, page: DeliveredPage, taken: Set<string>) => Promise<void>;
   /** Keeps a stopped job where operators browse and replay; rejects with `DeliveryFault`. */

@@ -13,7 +13,7 @@ import type { Disposition } from './apply-decision.ts';
 import type { Attempt } from './attempt.ts';
 import { type Answered, evidenceOf } from './decide-step.ts';
 import { type DeliveredPage, type EndedUrl, NO_PAGE } from './deliver-result.ts';
-import { HandOver } from './hand-over.ts';
+import { type FollowedLinks, HandOver } from './hand-over.ts';
 import { repeatGateCall, settlementRepeats } from './repeat-gate-call.ts';
 import type { HopPosition } from './redirect/next-hop.ts';
 import { safeUrl } from './safe-url.ts';
@@ -51,15 +51,19 @@ export async function endAttempt(
   if (outlivedItsLease(attempt, judged))
     return left ? pauseFor(attempt, LOCAL_FAULT_PAUSE_MS) : giveBack(attempt, judged);
 
-  const links = judged.verdict?.kind === 'useful' ? judged.verdict.follow : [];
-  const handOver = new HandOver(attempt, resultOf(attempt, judged, end), pageOf(attempt, judged), links);
+  const { verdict } = judged;
+  const follow: FollowedLinks =
+    verdict?.kind !== 'useful'
+      ? { links: [] }
+      : { links: verdict.follow, ...(verdict.followAs === undefined ? {} : { reads: verdict.followAs }) };
+  const handOver = new HandOver(attempt, resultOf(attempt, judged, end), pageOf(attempt, judged), follow);
   if (!(await handOver.try())) {
     // A slot is not for waiting. Should the page be fetched again after all, nobody pays for it.
     if (!left) await settle(attempt, judged, { kind: 'continue', uncounted: true });
     left = true;
     if (!(await handOver.tryAgain())) return pauseFor(attempt, LOCAL_FAULT_PAUSE_MS);
   }
-  if (judged.target.hops === 0)
+  if (judged.target.hops === 0 && attempt.job.reads === undefined)
     await attempt.parts.remember(attempt.job.url, attempt.job.headersRef, judged.exchange);
   return left ? finish(attempt, end, evidenceFor(judged)) : conclude(attempt, judged);
 }

@@ -1,3 +1,4 @@
+import type { Listing } from '@holdoff/url-job';
 import type { Attempt } from './attempt.ts';
 import { DeliveryFault, type DeliveredPage, type EndedUrl } from './deliver-result.ts';
 
@@ -7,6 +8,14 @@ import { DeliveryFault, type DeliveredPage, type EndedUrl } from './deliver-resu
  */
 export const REDELIVERY_WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 8_000] as const;
 
+/** URLs that a page named, and what they are where they are no pages. */
+export interface FollowedLinks {
+  readonly links: readonly string[];
+  readonly reads?: Listing;
+}
+
+const NO_LINKS: FollowedLinks = { links: [] };
+
 /**
  * One result on its way to all the places that must have it before its job ends: follow-up URLs, sinks, the stream of
  * stopped jobs. It remembers which have it, so that a place that took it is not given it again by this worker. The URLs
@@ -15,23 +24,23 @@ export const REDELIVERY_WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 8_000] as c
 export class HandOver {
   readonly #attempt: Attempt;
   readonly #page: DeliveredPage;
-  readonly #links: readonly string[];
+  readonly #follow: FollowedLinks;
   readonly #taken = new Set<string>();
   #ended: EndedUrl;
   #followed = false;
 
-  constructor(attempt: Attempt, ended: EndedUrl, page: DeliveredPage, links: readonly string[] = []) {
+  constructor(attempt: Attempt, ended: EndedUrl, page: DeliveredPage, follow: FollowedLinks = NO_LINKS) {
     this.#attempt = attempt;
     this.#ended = ended;
     this.#page = page;
-    this.#links = links;
+    this.#follow = follow;
   }
 
   /** False: some place did not take it. A full disk is no fault of the host. */
   async try(): Promise<boolean> {
     const { parts, job } = this.#attempt;
     try {
-      await this.#follow();
+      await this.#enterLinks();
       await parts.deliver(this.#ended, this.#page, this.#taken);
       if (this.#ended.outcome === 'stopped') await parts.recordStopped(job, this.#ended);
       return true;
@@ -53,13 +62,14 @@ export class HandOver {
     return false;
   }
 
-  async #follow(): Promise<void> {
-    if (this.#followed || this.#links.length === 0) return;
+  async #enterLinks(): Promise<void> {
+    const { links, reads } = this.#follow;
+    if (this.#followed || links.length === 0) return;
     const { parts, job } = this.#attempt;
-    const { refused } = await parts.enterFollowUps(job, this.#ended.finalUrl, this.#links);
+    const { refused } = await parts.enterFollowUps(job, this.#ended.finalUrl, links, reads);
     this.#followed = true;
     if (refused === 0) return;
-    const detail = `${this.#ended.detail}; ${refused} of ${this.#links.length} follow-up URLs refused`;
+    const detail = `${this.#ended.detail}; ${refused} of ${links.length} follow-up URLs refused`;
     this.#ended = { ...this.#ended, detail };
   }
 }

@@ -136,6 +136,8 @@ async function headersFor(
   const { job, parts } = attempt;
   const trace = parts.traceHeaders(attempt, admitted);
   if (target.hops > 0) return { ...hopHeaders(own, job.url, target.url), ...trace };
+  // "Unchanged" would have no URLs in it.
+  if (job.reads !== undefined) return { ...own, ...trace };
   return { ...own, ...(await parts.conditionalHeaders(job.url, job.headersRef)), ...trace };
 }
 

@@ -9,7 +9,7 @@ import { queueNames } from '@holdoff/url-job';
  * | `{d}:robots:<origin>` | what the origin's robots.txt says to us, JSON | its freshness, 24 h at most |
  * | `{d}:robots-claim:<origin>` | the worker that fetches it now | one attempt |
  * | `{d}:validators:<digest>` | `ETag` and `Last-Modified` of a page, JSON | the store's, 30 days by default |
- * | `{d}:followed:<batch>` | set of the job ids that handlers added to a batch | 7 days |
+ * | `{d}:followed:<batch>` | set of the job ids that handlers and sitemaps added to a batch | 7 days |
  * | `{d}:results` | stream of results, for the sink `stream` | none, a length |
  */
 export interface WorkerKeys {
@@ -22,10 +22,10 @@ export interface WorkerKeys {
 
 /** `resultsId`: the place to which pages are delivered; what is known there is not known elsewhere. */
 export function workerKeys(deployment: string, resultsId = ''): WorkerKeys {
-  const { prefix } = queueNames(deployment);
+  const { prefix, followed } = queueNames(deployment);
   return {
     results: `${prefix}:results`,
-    followed: (batch) => `${prefix}:followed:${batch}`,
+    followed: (batch) => `${followed}${batch}`,
     robots: (origin) => `${prefix}:robots:${origin}`,
     robotsClaim: (origin) => `${prefix}:robots-claim:${origin}`,
     // A page may look different to other headers, so validators are kept for each header set by itself.

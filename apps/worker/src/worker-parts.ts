@@ -95,7 +95,7 @@ function joinParts(input: PartsInput): WorkerParts {
     refusePayload: (delivery, fault) =>
       refusePayload(delivery, fault, { stores, call: (jobs) => void call(jobs) }),
     handler: input.handler,
-    enterFollowUps: (job, finalUrl, links) =>
+    enterFollowUps: (job, finalUrl, links, reads) =>
       enterFollowUps(
         {
           redis: stores.gateRedis,
@@ -106,6 +106,7 @@ function joinParts(input: PartsInput): WorkerParts {
         job,
         finalUrl,
         links,
+        reads,
       ),
     deliver: (ended, page, taken) => deliverResult(sinks, ended, page, taken),
     recordStopped: (job, ended) =>

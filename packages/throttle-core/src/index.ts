@@ -42,6 +42,7 @@ export { parseSloppyDate } from './core/sloppy-date.ts';
 export { STOP_REASONS } from './core/stop-reason.ts';
 export type { StopReason } from './core/stop-reason.ts';
 export type * from './gate/gate.ts';
+export type * from './gate/join-run.ts';
 export type * from './gate/proxy-gate.ts';
 export { CIRCUIT_STATES, WAIT_CAUSES } from './gate/gate.ts';
 export type { BatchRequest } from './gate/host-rules.ts';

@@ -3,7 +3,7 @@ import { canonicalUrl } from './canonical-url.ts';
 import { type Parsed, invalid, ok } from './field-fault.ts';
 import { type UrlJobId, urlJobId } from './job-id.ts';
 import { PRIORITY_MAX } from './url-job-schema.ts';
-import type { UrlJob } from './url-job.ts';
+import { LISTINGS, type UrlJob } from './url-job.ts';
 
 /** What a producer says about one URL. Only `url` is required. */
 export interface UrlRequest {
@@ -20,6 +20,8 @@ export interface UrlRequest {
   readonly deadlineMs?: number;
   /** Name of a header set kept by the workers. */
   readonly headersRef?: string;
+  /** What it lists; without it, it is a page. */
+  readonly reads?: string | undefined;
 }
 
 export interface UrlEntry {
@@ -44,6 +46,11 @@ export function enterUrl(request: UrlRequest, nowMs: number): Parsed<UrlEntry> {
   if (headersRef.kind === 'invalid') return headersRef;
   const method = request.method ?? 'GET';
   if (method !== 'GET' && method !== 'HEAD') return invalid('method', method, 'must be GET or HEAD');
+  const reads = LISTINGS.find((listing) => listing === request.reads);
+  if (reads !== request.reads)
+    return invalid('reads', request.reads, `must be one of ${LISTINGS.join(', ')}`);
+  if (reads !== undefined && method !== 'GET')
+    return invalid('method', method, 'must be GET for a sitemap, which is read');
   const priority = request.priority ?? DEFAULT_PRIORITY;
   if (!Number.isInteger(priority) || priority < 0 || priority > PRIORITY_MAX) {
     return invalid('priority', priority, `must be a whole number from 0 (first) to ${PRIORITY_MAX} (last)`);
@@ -65,6 +72,7 @@ export function enterUrl(request: UrlRequest, nowMs: number): Parsed<UrlEntry> {
     notBeforeMs: notBefore.value,
     deadlineMs: deadline.value,
     headersRef: headersRef.value,
+    ...(reads === undefined ? {} : { reads }),
     enteredAtMs: nowMs,
     hop: null,
   };

@@ -11,6 +11,7 @@ export const INBOX_FIELDS = [
   'method',
   'headers',
   'deadline',
+  'reads',
 ] as const;
 
 type InboxField = (typeof INBOX_FIELDS)[number];
@@ -51,6 +52,7 @@ export function parseInboxEntry(fields: readonly string[], addedAtMs: number): P
   return ok({
     url,
     ...(batch === undefined ? {} : { batch }),
+    ...(given.get('reads') === undefined ? {} : { reads: given.get('reads') }),
     ...(method === undefined ? {} : { method: method.toUpperCase() }),
     ...(headersRef === undefined ? {} : { headersRef }),
     ...(priority === undefined ? {} : { priority: Number(priority) }),

@@ -22,6 +22,6 @@ export type { QueueNames } from './queue-names.ts';
 export { readStoppedEntry, stoppedFields } from './stopped-entry.ts';
 export type { StoppedEntry } from './stopped-entry.ts';
 export { parseUrlJob } from './url-job-schema.ts';
-export type { RedirectHop, UrlJob } from './url-job.ts';
+export type { Listing, RedirectHop, UrlJob } from './url-job.ts';
 export { URL_JOB_NAME, URL_JOB_OPTIONS, openUrlQueue } from './url-queue.ts';
 export type { UrlQueue } from './url-queue.ts';

@@ -12,6 +12,7 @@ test('the names that people type are those of the README', () => {
     dead: '{holdoff}:dead',
     schedules: 'schedules',
     scheduleRuns: '{holdoff}:schedule-runs',
+    followed: '{holdoff}:followed:',
     proxyPools: '{holdoff}:proxy-pools',
   });
 });

@@ -17,6 +17,8 @@ export interface QueueNames {
   /** BullMQ queue of recurring work, under the same prefix, and what is known of its runs. */
   readonly schedules: string;
   readonly scheduleRuns: string;
+  /** Before a batch's name: set of the ids by which it was grown, by handlers, sitemaps and URLs that joined it. */
+  readonly followed: string;
   /** Hash: the proxy pools that the workers have, names only. */
   readonly proxyPools: string;
 }
@@ -39,6 +41,7 @@ export function queueNames(deployment: string = DEFAULT_DEPLOYMENT): QueueNames 
     schedules: 'schedules',
     scheduleRuns: `{${deployment}}:schedule-runs`,
     stopped: `{${deployment}}:stopped`,
+    followed: `{${deployment}}:followed:`,
     proxyPools: `{${deployment}}:proxy-pools`,
   };
 }

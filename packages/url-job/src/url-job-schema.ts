@@ -4,7 +4,7 @@ import { URL_BYTES_MAX, canonicalUrl } from './canonical-url.ts';
 import { type Parsed, invalid, ok } from './field-fault.ts';
 import { urlJobId } from './job-id.ts';
 import { measure } from './payload-size.ts';
-import type { UrlJob } from './url-job.ts';
+import { LISTINGS, type UrlJob } from './url-job.ts';
 
 /** A job as entered takes half of 16 KiB at most; the rest is room for the redirects of its attempt. */
 const JOB_BYTES_MAX = 65_536;
@@ -21,11 +21,13 @@ const schema = z.strictObject({
   v: z.literal(1),
   url: link,
   batch: z.string().regex(NAME_GRAMMAR),
+  bornIn: z.string().regex(NAME_GRAMMAR).optional(),
   method: z.enum(['GET', 'HEAD']),
   priority: z.int().min(0).max(PRIORITY_MAX),
   notBeforeMs: instant,
   deadlineMs: instant,
   headersRef: z.string().regex(NAME_GRAMMAR).nullable(),
+  reads: z.enum(LISTINGS).optional(),
   enteredAtMs: z.int().min(0).max(INSTANT_MS_MAX),
   hop: z
     .strictObject({
@@ -59,7 +61,7 @@ export function parseUrlJob(data: unknown, id?: string): Parsed<UrlJob> {
     const hop = canonicalUrl(job.hop.url, 'hop.url');
     if (hop.kind === 'invalid') return hop;
   }
-  if (id !== undefined && id !== urlJobId(job)) {
+  if (id !== undefined && id !== urlJobId({ ...job, batch: job.bornIn ?? job.batch })) {
     return invalid('id', id, 'must be the id of its URL, method and batch');
   }
   return ok(job);

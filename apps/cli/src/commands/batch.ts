@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
-import type { BatchDefaults, BatchId, BatchSnapshot, Gate } from '@holdoff/throttle-core';
-import { parseInstant } from '@holdoff/url-job';
+import type { BatchId, BatchSnapshot, Gate } from '@holdoff/throttle-core';
+import { isBatchName } from '@holdoff/url-job';
 import { type BatchReport, describeBatch, reportOf } from '../operator/describe-batch.ts';
 import {
   batchIdOf,
@@ -11,30 +11,21 @@ import {
   OperatorFault,
   withFleet,
 } from '../operator/operator-command.ts';
+import { personName, wholeNumber } from '../operator/read-amount.ts';
+import { batchCreateCommand, TOKENS_MAX } from './batch-create.ts';
 import { batchPlanCommand } from './batch-plan.ts';
 import { plainTable } from '../run/run-summary.ts';
-
-interface CreateFlags extends OperatorFlags {
-  readonly retryTokens?: string;
-  readonly deadline?: string;
-  readonly owner: string;
-  readonly approve: boolean;
-  readonly maxBytes?: string;
-  readonly maxRequests?: string;
-}
 
 interface ByFlags extends OperatorFlags {
   readonly by: string;
 }
-
-const TOKENS_MAX = 1_000_000_000;
 
 /** `holdoff batch`: create, approve, cancel, top up, report. */
 export function batchCommand(): Command {
   return new Command('batch')
     .summary('plan, create, approve, cancel, top up and report batches')
     .description('Batches share retry tokens, a deadline, an owner and an approval.')
-    .addCommand(createCommand())
+    .addCommand(batchCreateCommand())
     .addCommand(batchPlanCommand())
     .addCommand(
       changeCommand('approve', 'let a batch send', (gate, batch, by) => gate.approveBatch(batch, by)),
@@ -50,63 +41,31 @@ export function batchCommand(): Command {
         .argument('<tokens>', 'tokens to add')
         .action((name: string, tokens: string, flags: OperatorFlags) =>
           about('top-up', flags, name, (gate, batch) =>
-            gate.topUpBatch(batch, whole('tokens', tokens, TOKENS_MAX), randomUUID()),
+            gate.topUpBatch(batch, wholeNumber('tokens', tokens, 1, TOKENS_MAX), randomUUID()),
           ),
         ),
     )
     .addCommand(
       operatorCommand('report', 'print the figures of a batch, or compare them with an earlier report')
         .argument('<batch>')
-        .option('--compare <file>', 'a report of --json kept earlier')
+        .option('--compare <report>', 'another batch, or a file with a report of --json kept earlier')
+        .addHelpText(
+          'after',
+          `
+Examples:
+  holdoff batch report nightly --json > monday.json
+  holdoff batch report nightly --compare monday.json
+  holdoff batch report nightly-20260116T0130 --compare nightly-20260115T0130`,
+        )
         .action((name: string, flags: OperatorFlags & { readonly compare?: string }) =>
           withFleet('batch report', flags, async ({ gate }) => {
             const snapshot = await known(gate, batchIdOf(name));
             if (flags.compare === undefined)
               return { json: reportOf(snapshot), text: describeBatch(snapshot) };
-            return compare(await readReport(flags.compare), reportOf(snapshot));
+            return compare(await earlierReport(gate, flags.compare), reportOf(snapshot));
           }),
         ),
     );
-}
-
-function createCommand(): Command {
-  return operatorCommand('create', 'create a batch before its first URL')
-    .argument('<batch>')
-    .option('--retry-tokens <n>', 'retry tokens, never refilled; default: a fifth of its URLs, at least 10')
-    .option('--deadline <instant>', 'given up after: 6h, 2026-01-15T12:00:00Z, epoch')
-    .option('--owner <name>', 'who answers for it', 'operator')
-    .option('--approve', 'it may send at once', false)
-    .option('--max-bytes <size>', 'stop when this much was received: 500MB, 2GB')
-    .option('--max-requests <n>', 'stop after this many requests')
-    .action((name: string, flags: CreateFlags) =>
-      withFleet('batch create', flags, async ({ gate }) => {
-        const defaults = await defaultsOf(gate, flags);
-        const { kind, batch } = await gate.createBatch({ batch: batchIdOf(name), defaults });
-        if (kind === 'exists') throw new OperatorFault(`batch ${name} exists already`);
-        return { json: reportOf(batch), text: describeBatch(batch) };
-      }),
-    );
-}
-
-async function defaultsOf(gate: Gate, flags: CreateFlags): Promise<BatchDefaults> {
-  const tokens =
-    flags.retryTokens === undefined
-      ? ({ kind: 'share', share: 0.2, least: 10 } as const)
-      : ({ kind: 'fixed', total: whole('--retry-tokens', flags.retryTokens, TOKENS_MAX) } as const);
-  return {
-    tokens,
-    approved: flags.approve,
-    owner: flags.owner,
-    deadlineMs: flags.deadline === undefined ? 0 : instantOf(flags.deadline, await gate.now()),
-    spend: {
-      bytesMax: flags.maxBytes === undefined ? 0 : bytesOf(flags.maxBytes),
-      requestsMax:
-        flags.maxRequests === undefined
-          ? 0
-          : whole('--max-requests', flags.maxRequests, Number.MAX_SAFE_INTEGER),
-      costMicrosMax: 0,
-    },
-  };
 }
 
 function changeCommand(
@@ -118,7 +77,7 @@ function changeCommand(
     .argument('<batch>')
     .option('--by <name>', 'who decided', 'operator')
     .action((batch: string, flags: ByFlags) =>
-      about(name, flags, batch, (gate, id) => change(gate, id, flags.by)),
+      about(name, flags, batch, (gate, id) => change(gate, id, personName('--by', flags.by))),
     );
 }
 
@@ -142,15 +101,26 @@ async function known(gate: Gate, batch: BatchId): Promise<BatchSnapshot> {
   return snapshot;
 }
 
-async function readReport(path: string): Promise<BatchReport> {
-  try {
-    const report: unknown = JSON.parse(await readFile(path, 'utf8'));
-    if (typeof report === 'object' && report !== null && 'jobs' in report && 'useful' in report)
-      return report as BatchReport;
-  } catch {
-    // Told below in one line, whatever was wrong with the file.
+/** A file of that name, else the batch of that name. */
+async function earlierReport(gate: Gate, name: string): Promise<BatchReport> {
+  const text = await readFile(name, 'utf8').catch(() => null);
+  if (text === null) {
+    const batch = isBatchName(name) ? await gate.inspectBatch(name as BatchId) : undefined;
+    if (batch !== undefined) return reportOf(batch);
+    throw new OperatorFault(`--compare ${JSON.stringify(name)} is neither a file nor a batch of the fleet`);
   }
-  throw new OperatorFault(`${path} is no report of holdoff batch report --json`);
+  const report = parsed(text);
+  if (typeof report === 'object' && report !== null && 'jobs' in report && 'useful' in report)
+    return report as BatchReport;
+  throw new OperatorFault(`--compare ${JSON.stringify(name)} is no report of holdoff batch report --json`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 /** The numbers of two reports side by side, by the same definitions. */
@@ -165,36 +135,4 @@ function compare(before: BatchReport, after: BatchReport): { json: unknown; text
     table.push([name, String(earlier), String(value), change > 0 ? `+${change}` : String(change)]);
   }
   return { json: { before: before.batch, after: after.batch, changes }, text: table.toString() };
-}
-
-function whole(name: string, text: string, most: number): number {
-  const number = Number(text);
-  if (/^\d+$/.test(text) && number <= most) return number;
-  throw new OperatorFault(`${name} must be a whole number from 0 to ${most}, not ${JSON.stringify(text)}`);
-}
-
-function instantOf(text: string, nowMs: number): number {
-  const parsed = parseInstant('deadline', text, nowMs);
-  if (parsed.kind === 'invalid')
-    throw new OperatorFault(`--deadline ${JSON.stringify(text)} ${parsed.fault.rule}`);
-  return parsed.value;
-}
-
-const UNITS: Readonly<Record<string, number>> = {
-  B: 1,
-  KB: 1e3,
-  MB: 1e6,
-  GB: 1e9,
-  TB: 1e12,
-  KIB: 1024,
-  MIB: 1024 ** 2,
-  GIB: 1024 ** 3,
-};
-
-function bytesOf(text: string): number {
-  const match = /^(\d+(?:\.\d+)?)\s*([KMGT]?I?B)$/i.exec(text);
-  const unit = UNITS[match?.[2]?.toUpperCase() ?? ''];
-  if (match === null || unit === undefined)
-    throw new OperatorFault(`--max-bytes must be a size such as 500MB or 2GiB, not ${JSON.stringify(text)}`);
-  return Math.ceil(Number(match[1]) * unit);
 }

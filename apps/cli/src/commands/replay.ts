@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { enterUrl, type FieldFault, parseInstant, queueNames, type StoppedEntry } from '@holdoff/url-job';
+import { enterUrl, type FieldFault, queueNames, type StoppedEntry } from '@holdoff/url-job';
 import type { ReadEntry } from '../enqueue/read-entries.ts';
 import { sendEntries } from '../enqueue/send-entries.ts';
 import {
@@ -10,17 +10,20 @@ import {
   OperatorFault,
   withFleet,
 } from '../operator/operator-command.ts';
+import { comingInstant, personName, wholeNumber } from '../operator/read-amount.ts';
 import { readStopped } from '../operator/read-stopped.ts';
 import { createReplayBatch, nextReplayName } from '../operator/replay-batch.ts';
 import { type ReplaySelection, selectReplay } from '../operator/select-replay.ts';
 import { type FilterFlags, stoppedFilterOf } from '../operator/stopped-filter.ts';
 import type { RunStore } from '../run/run-store.ts';
+import { TOKENS_MAX } from './batch-create.ts';
 
 interface Flags extends OperatorFlags, FilterFlags {
   readonly deadline?: string;
   readonly into?: string;
   readonly retryTokens?: string;
   readonly owner: string;
+  readonly approve: boolean;
   readonly dryRun: boolean;
 }
 
@@ -37,6 +40,7 @@ export function replayCommand(): Command {
     .option('--into <name>', 'name of the new batch; default: BATCH-replay-N')
     .option('--retry-tokens <n>', 'retry tokens of the new batch; without it the policy decides')
     .option('--owner <name>', 'who answers for the new batch', 'operator')
+    .option('--approve', 'it may send at once, also where the policy asks for approval', false)
     .option('--dry-run', 'say what would be entered, and enter nothing', false)
     .addHelpText(
       'after',
@@ -55,7 +59,8 @@ async function replay(store: RunStore, flags: Flags): Promise<{ json: unknown; t
   const names = queueNames(flags.deployment);
   const nowMs = await store.gate.now();
   const deadlineMs = deadlineOf(flags.deadline, nowMs);
-  const tokens = tokensOf(flags.retryTokens);
+  const tokens =
+    flags.retryTokens === undefined ? null : wholeNumber('--retry-tokens', flags.retryTokens, 0, TOKENS_MAX);
   const selection = await selectReplay(
     readStopped(store.redis, names.stopped, filter),
     filter.reason,
@@ -68,10 +73,21 @@ async function replay(store: RunStore, flags: Flags): Promise<{ json: unknown; t
   if (flags.dryRun || selection.entries.length === 0)
     return told(selection, { into, deadlineMs, sent: 0 }, flags);
 
-  const owner = flags.owner;
-  const batch = await createReplayBatch(store, flags.deployment, { batch: into, deadlineMs, tokens, owner });
+  const batch = await createReplayBatch(store, flags.deployment, {
+    batch: into,
+    deadlineMs,
+    tokens,
+    owner: personName('--owner', flags.owner),
+    isApproved: flags.approve,
+  });
   if (batch.kind === 'exists' && flags.into === undefined)
     throw new OperatorFault(`batch ${into} was created by somebody else just now: try again`);
+  if (batch.cancelled) throw new OperatorFault(`batch ${into} was cancelled: name another one with --into`);
+  // Its URLs would only stop again, as not approved.
+  if (!batch.approved)
+    throw new OperatorFault(
+      `nothing is entered: batch ${into} needs approval. holdoff batch approve ${into}, then the same replay with --into ${into}`,
+    );
   const faults: FieldFault[] = [];
   let sent = 0;
   await sendEntries(entriesOf(selection.entries, into, deadlineMs, nowMs), {
@@ -90,12 +106,10 @@ async function replay(store: RunStore, flags: Flags): Promise<{ json: unknown; t
   });
   const answer = told(selection, { into, deadlineMs, sent }, flags);
   const refused = faults[0];
-  const notes = [
-    ...(refused === undefined
+  const notes =
+    refused === undefined
       ? []
-      : [`${faults.length} could not be entered: ${refused.field} ${refused.value} ${refused.rule}`]),
-    ...(batch.approved ? [] : [`batch ${into} waits for approval: holdoff batch approve ${into}`]),
-  ];
+      : [`${faults.length} could not be entered: ${refused.field} ${refused.value} ${refused.rule}`];
   return { json: { ...answer.json, refused: faults.length }, text: [answer.text, ...notes].join('\n') };
 }
 
@@ -103,17 +117,7 @@ async function replay(store: RunStore, flags: Flags): Promise<{ json: unknown; t
 function deadlineOf(text: string | undefined, nowMs: number): number {
   if (text === undefined)
     throw new OperatorFault('a replay needs a deadline of its own: say --deadline, such as --deadline 6h');
-  const parsed = parseInstant('deadline', text, nowMs);
-  if (parsed.kind === 'invalid')
-    throw new OperatorFault(`--deadline ${JSON.stringify(text)} ${parsed.fault.rule}`);
-  if (parsed.value <= nowMs) throw new OperatorFault(`--deadline ${instant(parsed.value)} has passed`);
-  return parsed.value;
-}
-
-function tokensOf(text: string | undefined): number | null {
-  if (text === undefined) return null;
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new OperatorFault(`--retry-tokens must be a whole number, not ${JSON.stringify(text)}`);
+  return comingInstant('--deadline', text, nowMs);
 }
 
 async function* entriesOf(

@@ -32,12 +32,9 @@ function screen(batches: readonly BatchSnapshot[], hosts: readonly HostSnapshot[
     return 'The fleet has no batch yet. holdoff enqueue urls.txt --batch NAME gives it work.';
   const newest = batches.toSorted((a, b) => b.createdAtMs - a.createdAtMs).slice(0, BATCHES_SHOWN);
   const table = plainTable(['batch', 'URLs', 'done', 'stopped', 'to go', '429s']);
-  for (const { batch, jobs, throttled } of newest) {
-    table.push(
-      [batch, jobs.total, jobs.done, jobs.stopped, jobs.total - jobs.done - jobs.stopped, throttled].map(
-        String,
-      ),
-    );
+  for (const snapshot of newest) {
+    const { batch, jobs, throttled } = snapshot;
+    table.push([batch, jobs.total, jobs.done, jobs.stopped, toGo(snapshot), throttled].map(String));
   }
   const busy = hosts
     .filter((host) => host.waiting > 0 || host.leases.length > 0 || host.hold !== null)
@@ -51,8 +48,11 @@ function screen(batches: readonly BatchSnapshot[], hosts: readonly HostSnapshot[
   return `${table.toString()}\n\n${hostTable.toString()}${more}`;
 }
 
+function toGo({ jobs, movedOn }: BatchSnapshot): number {
+  return jobs.total - movedOn - jobs.done - jobs.stopped;
+}
+
 function nobodyInLine(batches: readonly BatchSnapshot[]): string {
-  const toGo = batches.reduce((sum, { jobs }) => sum + jobs.total - jobs.done - jobs.stopped, 0);
-  if (toGo === 0) return 'No host has URLs waiting.';
+  if (batches.every((batch) => toGo(batch) === 0)) return 'No host has URLs waiting.';
   return 'No URL is in the line of a host: what is to go is with workers, or waits for a back-off of its own (holdoff explain URL).';
 }

@@ -1,6 +1,5 @@
-import { type BatchId, batchDefaultsOf, type Gate } from '@holdoff/throttle-core';
-import { parsePolicyFile, resolvePolicy, spendPolicyOf } from '@holdoff/throttle-core/policy-file';
-import { readStoredPolicy } from '@holdoff/throttle-core/redis';
+import type { BatchId, Gate } from '@holdoff/throttle-core';
+import { fleetBatchDefaults } from '../operator/fleet-batch-defaults.ts';
 import type { RunStore } from '../run/run-store.ts';
 
 /**
@@ -14,19 +13,10 @@ export async function createBatchWithTokens(
   tokens: number,
   deployment: string,
 ): Promise<void> {
-  const stored = await readStoredPolicy(store.redis, deployment);
-  const parsed = parsePolicyFile(stored?.text ?? '', stored?.name ?? 'balanced preset');
-  if (parsed.kind === 'invalid') throw new Error('the fleet works by a policy that this version cannot read');
-  const { policy } = resolvePolicy(parsed.file, '');
+  const said = { tokens, approved: null, owner: 'enqueue', deadlineMs: null };
   const reply = await store.gate.createBatch({
     batch: batch as BatchId,
-    defaults: batchDefaultsOf(policy, {
-      tokens,
-      approved: null,
-      owner: 'enqueue',
-      deadlineMs: null,
-      spend: spendPolicyOf(parsed.file).limits,
-    }),
+    defaults: await fleetBatchDefaults(store, deployment, said),
   });
   const total = reply.batch.tokens?.total;
   if (reply.kind === 'exists' && total !== tokens) {

@@ -29,7 +29,11 @@ export function describeHost(host: HostSnapshot): string {
   if (pace.override.kind !== 'none') rows.push(['pace override', JSON.stringify(pace.override)]);
   if (host.tokensLeft !== null) rows.push(['retry tokens', host.tokensLeft.toFixed(1)]);
   if (hold !== null) rows.push(['held', `${hold.reason} (by ${hold.by}, since ${instant(hold.sinceMs)})`]);
-  if (host.why !== null) rows.push(['failed last', host.why]);
+  if (host.why !== null)
+    rows.push([
+      proxyOfScope(host.host) === null ? 'closed last by' : 'failed last',
+      `${host.why} (${instant(host.whyAtMs)})`,
+    ]);
   if (host.lookAtMs !== null) rows.push(['next look', fromNow(host.lookAtMs, nowMs)]);
   return fields(rows);
 }

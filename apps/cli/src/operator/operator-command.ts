@@ -91,6 +91,11 @@ export function fromNow(ms: number, nowMs: number): string {
   return `in ${(seconds / 3_600).toFixed(1)} h (${instant(ms)})`;
 }
 
+/** As `fromNow`, of an end that may have passed. */
+export function endFromNow(ms: number, nowMs: number): string {
+  return ms > nowMs ? fromNow(ms, nowMs) : `passed (${instant(ms)})`;
+}
+
 /** Label and value in two columns. */
 export function fields(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([label]) => label.length));

@@ -1,8 +1,7 @@
-import { type BatchId, batchDefaultsOf, type Gate } from '@holdoff/throttle-core';
-import { parsePolicyFile, resolvePolicy, spendPolicyOf } from '@holdoff/throttle-core/policy-file';
-import { readStoredPolicy } from '@holdoff/throttle-core/redis';
+import type { BatchId, Gate } from '@holdoff/throttle-core';
 import { isBatchName } from '@holdoff/url-job';
 import type { RunStore } from '../run/run-store.ts';
+import { fleetBatchDefaults } from './fleet-batch-defaults.ts';
 import { OperatorFault } from './operator-command.ts';
 
 const REPLAYS_MAX = 1_000;
@@ -27,6 +26,8 @@ export interface ReplayBudget {
   /** null: the policy decides. */
   readonly tokens: number | null;
   readonly owner: string;
+  /** false: the policy decides. */
+  readonly isApproved: boolean;
 }
 
 /**
@@ -36,17 +37,12 @@ export interface ReplayBudget {
 export async function createReplayBatch(
   store: Pick<RunStore, 'redis' | 'gate'>,
   deployment: string,
-  { batch, deadlineMs, tokens, owner }: ReplayBudget,
-): Promise<{ readonly kind: 'created' | 'exists'; readonly approved: boolean }> {
-  const stored = await readStoredPolicy(store.redis, deployment);
-  const parsed = parsePolicyFile(stored?.text ?? '', stored?.name ?? 'balanced preset');
-  if (parsed.kind === 'invalid')
-    throw new OperatorFault('the fleet works by a policy that this version cannot read');
-  const { policy } = resolvePolicy(parsed.file, '');
-  const spend = spendPolicyOf(parsed.file).limits;
+  { batch, deadlineMs, tokens, owner, isApproved }: ReplayBudget,
+): Promise<{ readonly kind: 'created' | 'exists'; readonly approved: boolean; readonly cancelled: boolean }> {
+  const said = { tokens, approved: isApproved ? true : null, owner, deadlineMs };
   const reply = await store.gate.createBatch({
     batch,
-    defaults: batchDefaultsOf(policy, { tokens, approved: null, owner, deadlineMs, spend }),
+    defaults: await fleetBatchDefaults(store, deployment, said),
   });
-  return { kind: reply.kind, approved: reply.batch.approved };
+  return { kind: reply.kind, approved: reply.batch.approved, cancelled: reply.batch.cancelled };
 }

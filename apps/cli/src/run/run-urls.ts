@@ -78,6 +78,8 @@ async function runWith(input: RunInput, { folder, store, guard }: Ground) {
     options.batch === null ? await records.begin(key, new Date()) : { batch: options.batch, resumed: false };
   if (begun.resumed) view.say(`going on with ${begun.batch}`);
 
+  if (options.batch !== null) await refuseCancelled(store, options.batch);
+
   const failed = new AbortController();
   const fleet = startFleet({
     options,
@@ -132,6 +134,15 @@ async function runWith(input: RunInput, { folder, store, guard }: Ground) {
     if (signal.aborted) view.say('stopping: requests in flight may finish');
     await fleet.stop();
   }
+}
+
+/** Its gate refuses every further URL. */
+async function refuseCancelled(store: RunStore, batch: string): Promise<void> {
+  const known = await store.gate.inspectBatch(batch as BatchId);
+  if (known?.cancelled === true)
+    throw new RunFault(
+      `batch ${batch} was cancelled and takes no URL any more: name another one with --batch`,
+    );
 }
 
 /** How long Redis may be away before the run counts as failed. */

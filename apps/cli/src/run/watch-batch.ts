@@ -73,10 +73,15 @@ async function look({ gate, batch, total, hosts, hostsShown }: WatchOptions): Pr
     .filter((host) => host.waiting > 0 || host.inFlight > 0)
     .toSorted((a, b) => b.waiting - a.waiting);
   const { jobs } = snapshot ?? { jobs: { total: 0, done: 0, stopped: 0 } };
-  const entered = jobs.total - jobs.done - jobs.stopped;
+  const entered = jobs.total - (snapshot?.movedOn ?? 0) - jobs.done - jobs.stopped;
   const inSight = busy.reduce((sum, host) => sum + host.waiting + host.inFlight, 0);
+  // A cancelled batch takes no further URL: what is not in it by now never will be.
+  const inBatch = snapshot?.jobs.total ?? 0;
   return {
-    total: Math.max(total, snapshot?.jobs.total ?? 0),
+    total:
+      snapshot?.cancelled === true
+        ? inBatch - snapshot.movedOn
+        : Math.max(total, inBatch - (snapshot?.movedOn ?? 0)),
     done: snapshot?.jobs.done ?? 0,
     stopped: snapshot?.jobs.stopped ?? 0,
     batch: snapshot,

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from '@holdoff/service-runtime';
-import { type BatchId, type JobId, PRESETS } from '@holdoff/throttle-core';
+import { type BatchId, type HostKey, hostRulesOf, type JobId, PRESETS } from '@holdoff/throttle-core';
 import { urlJobId } from '@holdoff/url-job';
 import { parseScheduleFile, runNameOf, type Schedule } from '@holdoff/url-job/schedule-file';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -50,7 +50,16 @@ async function start(text: string): Promise<RecurringWork> {
     }),
   };
   const metrics = { fired: (result: string) => void results.push(result), fault: () => undefined };
-  const work = new RecurringWork({ path, redis, names, gate, logger: SILENT, metrics, policies });
+  const work = new RecurringWork({
+    path,
+    redis,
+    names,
+    gate,
+    urlQueue: world.queue,
+    logger: SILENT,
+    metrics,
+    policies,
+  });
   await work.start();
   running.push(work);
   return work;
@@ -96,6 +105,40 @@ async function end(job: JobId | undefined, batch: string): Promise<void> {
   if (job === undefined) throw new Error('no such job');
   const finished = { job, batch: batch as BatchId, delivery: 1, evidence: 'test' };
   await world.gate.finish({ ...finished, end: { kind: 'stopped', reason: 'cancelled' } });
+}
+
+/** As a worker does for a 429 whose wait ends the run. */
+async function defer(job: JobId | undefined, batch: BatchId): Promise<void> {
+  if (job === undefined) throw new Error('no such job');
+  const host = 'a.test' as HostKey;
+  const rules = { ...hostRulesOf(PRESETS.balanced), learn: null };
+  const known = await world.gate.inspectJob(job);
+  const delivery = (known?.facts.run ?? 0) + 1;
+  // What it was deferred to is over.
+  const asked = { job, host, batch, delivery, purpose: 'attempt', attemptsMax: 10, rules } as const;
+  const admitted = await world.gate.admit({ ...asked, nonce: `a${delivery}` });
+  if (admitted.kind !== 'admitted') throw new Error(`not admitted: ${JSON.stringify(admitted)}`);
+  await world.gate.settle({
+    ...asked,
+    leaseId: admitted.leaseId,
+    nonce: `s${delivery}`,
+    outcome: 'throttled',
+    hostEffect: { cooldownUntilMs: 0, noHint: false, hold: null, rateLimit: null },
+    jobEffect: { kind: 'defer', notBeforeMs: Date.now() },
+    spent: { requests: 1, bytes: 0, costMicros: 0 },
+    latencyMs: 1,
+    evidence: '429',
+  });
+  // Where its worker puts it: nobody takes it up here before the next run does.
+  const queued = await world.queue.getJob(job);
+  if ((await queued?.isDelayed()) === false) {
+    await world.redis.lrem(`${world.names.prefix}:${world.names.queue}:wait`, 0, job);
+    await world.redis.zadd(
+      `${world.names.prefix}:${world.names.queue}:delayed`,
+      (Date.now() + HOUR) * 4096,
+      job,
+    );
+  }
 }
 
 const eventually = { timeout: 15_000 };
@@ -165,6 +208,48 @@ test('overlap: queue makes one run wait for the end of the one before, and leave
   await expect.poll(() => results, eventually).toEqual(['entered', 'overlap', 'entered']);
   expect((await inbox()).every(({ batch }) => batch === second)).toBe(true);
   expect(await waits()).toBeNull();
+});
+
+test('a run with approve: false sends its URLs when it is approved, and none when it is cancelled', async () => {
+  await start(FILE);
+  const first = (await addRun(FIRING, { approve: false })) as BatchId;
+  await expect.poll(() => world.gate.inspectBatch(first), eventually).toMatchObject({ approved: false });
+  expect(await inbox()).toEqual([]);
+  await world.gate.approveBatch(first, 'ann');
+  await expect.poll(() => results, eventually).toEqual(['entered']);
+  expect(await inbox()).toHaveLength(2);
+
+  for (const job of await takeIn(first)) await end(job, first);
+  const second = (await addRun(FIRING + HOUR, { approve: false })) as BatchId;
+  await expect.poll(() => world.gate.inspectBatch(second), eventually).toMatchObject({ approved: false });
+  await world.gate.cancelBatch(second, 'ann');
+  await expect.poll(() => results, eventually).toEqual(['entered', 'entered']);
+  expect(await inbox()).toEqual([]);
+});
+
+test('a URL that was deferred joins the next run under its id, and is not entered beside itself', async () => {
+  await start(FILE);
+  const first = await addRun(FIRING);
+  await expect.poll(() => results, eventually).toEqual(['entered']);
+  const [deferred, other] = await takeIn(first);
+  await defer(deferred, first as BatchId);
+  await end(other, first);
+  // overlap: skip, and the run before is over: what is left of it was deferred.
+  const second = await addRun(FIRING + HOUR);
+  await expect.poll(() => results, eventually).toEqual(['entered', 'entered']);
+  expect(await inbox()).toEqual([{ url: 'https://b.test/', batch: second }]);
+  expect(await world.gate.inspectJob(deferred ?? ('' as JobId))).toMatchObject({
+    batch: second,
+    facts: { attempts: 1, deferrals: 1, run: 2 },
+  });
+  expect((await world.queue.getJob(String(deferred)))?.data).toMatchObject({ batch: second, bornIn: first });
+  expect(await world.gate.inspectBatch(first as BatchId)).toMatchObject({ away: 0, movedOn: 1 });
+  // Taken along a second time: it keeps the id of its first run.
+  await world.redis.del(world.names.inbox);
+  await defer(deferred, second as BatchId);
+  const third = await addRun(FIRING + 2 * HOUR);
+  await expect.poll(() => results, eventually).toEqual(['entered', 'entered', 'entered']);
+  expect((await world.queue.getJob(String(deferred)))?.data).toMatchObject({ batch: third, bornIn: first });
 });
 
 test('a firing that is due survives a restart, and comes once', async () => {

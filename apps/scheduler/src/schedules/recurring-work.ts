@@ -11,7 +11,9 @@ import { createScheduleWorker, type ScheduleWorkerParts } from './schedule-worke
 import { syncSchedules } from './sync-schedules.ts';
 
 export interface RecurringWorkOptions
-  extends Pick<ScheduleWorkerParts, 'redis' | 'names' | 'logger' | 'metrics'>, Pick<RunParts, 'policies'> {
+  extends
+    Pick<ScheduleWorkerParts, 'redis' | 'names' | 'logger' | 'metrics'>,
+    Pick<RunParts, 'policies' | 'urlQueue'> {
   readonly path: string;
   readonly gate: RunParts['gate'] & ConstructorParameters<typeof RunState>[0]['gate'];
 }
@@ -52,10 +54,10 @@ export class RecurringWork {
       await this.#queue.close();
       throw new Error(this.#problem);
     }
-    const { redis, names, logger, metrics, gate, policies } = this.#options;
+    const { redis, names, logger, metrics, gate, policies, urlQueue } = this.#options;
     const queue = this.#queue;
     const state = new RunState({ redis, names, queue, gate });
-    const run = { redis, names, gate, policies, state, pause: this.#pause };
+    const run = { redis, names, gate, policies, urlQueue, state, pause: this.#pause };
     this.#worker = createScheduleWorker({ run, redis, names, queue, logger, metrics });
     this.#looking.start(
       LOOK_EVERY_MS,

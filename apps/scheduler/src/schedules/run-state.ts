@@ -9,6 +9,8 @@ export interface LatestRun {
   readonly batch: string;
   /** Id of the last inbox entry that it sent; empty: it sent none; null: it is not done sending. */
   readonly lastEntry: string | null;
+  /** The run before it, whose deferred URLs it takes along; absent: none. */
+  readonly from?: string | undefined;
 }
 
 export interface RunStateParts {
@@ -35,9 +37,9 @@ export class RunState {
   }
 
   /** False: another run began meanwhile. */
-  async begin(name: string, seen: string, batch: string): Promise<boolean> {
+  async begin(name: string, seen: string, batch: string, from: string | undefined): Promise<boolean> {
     const { redis, names } = this.#parts;
-    const run = JSON.stringify({ batch, lastEntry: null } satisfies LatestRun);
+    const run = JSON.stringify({ batch, lastEntry: null, from } satisfies LatestRun);
     return (await claimRun.run(redis, [names.scheduleRuns], [name, seen, run, batch])) === 1;
   }
 
@@ -46,7 +48,7 @@ export class RunState {
     await this.#parts.redis.hset(this.#parts.names.scheduleRuns, name, run);
   }
 
-  /** Whether every URL of a run has ended, or none will be entered any more. */
+  /** Whether every URL of a run has ended or waits for a later run, or none will be entered any more. */
   async isOver({ batch, lastEntry }: LatestRun): Promise<boolean> {
     const { redis, names, gate } = this.#parts;
     if (lastEntry === null) return !(await this.#isLive(batch));
@@ -55,7 +57,8 @@ export class RunState {
     if ((await redis.xrange(names.inbox, '-', lastEntry, 'COUNT', 1)).length > 0) return false;
     const snapshot = await gate.inspectBatch(batch as BatchId);
     if (snapshot === undefined || snapshot.cancelled) return true;
-    return snapshot.jobs.done + snapshot.jobs.stopped >= snapshot.jobs.total;
+    const { jobs, away, movedOn } = snapshot;
+    return jobs.done + jobs.stopped + away + movedOn >= jobs.total;
   }
 
   /** Takes the one place in which a run may wait for the one before it. False: another run waits there. */

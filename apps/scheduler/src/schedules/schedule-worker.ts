@@ -88,7 +88,12 @@ async function run(
   switch (outcome.kind) {
     case 'entered':
       metrics.fired('entered');
-      logger.info('recurring run entered', { schedule, batch: outcome.batch, urls: outcome.urls });
+      logger.info('recurring run entered', {
+        schedule,
+        batch: outcome.batch,
+        urls: outcome.urls,
+        joined: outcome.joined,
+      });
       return;
     case 'overlap':
       metrics.fired('overlap');

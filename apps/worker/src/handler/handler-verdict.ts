@@ -1,3 +1,5 @@
+import type { Listing } from '@holdoff/url-job';
+
 /** What a handler made of a page, in a form that is safe to pass between threads. */
 export type HandlerVerdict =
   | {
@@ -6,6 +8,8 @@ export type HandlerVerdict =
       readonly data: string | null;
       /** As the handler wrote them; not checked yet. */
       readonly follow: readonly string[];
+      /** What those are, where they are no pages. */
+      readonly followAs?: Listing;
     }
   | { readonly kind: 'not_useful'; readonly reason: string };
 

@@ -1,6 +1,7 @@
 import type { Plan } from '@holdoff/throttle-core';
 import type { Attempt } from '../attempt.ts';
 import type { Answered } from '../decide-step.ts';
+import { readSitemap } from '../sitemap/read-sitemap.ts';
 import type { HandlerReply } from './handler-pool.ts';
 
 /**
@@ -10,7 +11,9 @@ import type { HandlerReply } from './handler-pool.ts';
 export async function readPage(attempt: Attempt, answered: Answered, startedAtMs: number): Promise<Answered> {
   const { handler, monotonicMs } = attempt.parts;
   const { step, exchange, target } = answered;
-  if (handler === null || step.plan.jobEffect.kind !== 'done') return answered;
+  if (step.plan.jobEffect.kind !== 'done') return answered;
+  if (attempt.job.reads !== undefined) return readListing(attempt, answered);
+  if (handler === null) return answered;
   const reply = await handler.run(
     {
       url: attempt.job.url,
@@ -26,6 +29,17 @@ export async function readPage(attempt: Attempt, answered: Answered, startedAtMs
     attempt.delivery.signal,
   );
   return withReply(answered, reply);
+}
+
+/** No page for a handler: its URLs join the batch, where each is a job of its own. */
+async function readListing({ job }: Attempt, answered: Answered): Promise<Answered> {
+  const { exchange, target } = answered;
+  const read = await readSitemap(job, target.url, exchange.body, target.scope.policy.body);
+  if (read.kind === 'useful') return { ...answered, verdict: read };
+  return withPlan(withDetail(answered, `no sitemap: ${read.fault}`), {
+    jobEffect: { kind: 'stop', reason: 'bad_content' },
+    reason: { code: 'outcome', stop: 'bad_content' },
+  });
 }
 
 function withReply(answered: Answered, reply: HandlerReply): Answered {

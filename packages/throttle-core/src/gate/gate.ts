@@ -4,6 +4,7 @@ import type { BatchId, HostKey, JobId, LeaseId } from '../core/identifiers.ts';
 import type { JobEffect, JobFacts } from '../core/plan-retry.ts';
 import type { SpendLimits } from '../core/retry-budget.ts';
 import type { StopReason } from '../core/stop-reason.ts';
+import type { JoinRunReply, JoinRunRequest } from './join-run.ts';
 import type { AskProxyReply, AskProxyRequest, SettleProxyReply, SettleProxyRequest } from './proxy-gate.ts';
 
 /**
@@ -25,6 +26,8 @@ export interface Gate {
   settle(request: SettleRequest): Promise<SettleReply>;
   /** Ends or moves a job that holds no lease (refused payload, deadline passed while waiting). Idempotent. */
   finish(request: FinishRequest): Promise<FinishReply>;
+  /** Moves a deferred job that was not sent since into a later run, under its id and with its life counters. Idempotent. */
+  joinRun(request: JoinRunRequest): Promise<JoinRunReply>;
   /**
    * Asks whether a request may go through a proxy, which is a scope by itself (`proxyScope`). To be asked before `admit`:
    * a job that waits for its proxy takes no slot, no attempt and no token of its host.
@@ -327,8 +330,10 @@ export interface HostSnapshot {
     readonly heldBack: string | null;
   };
   readonly tokensLeft: number | null;
-  /** Of a proxy: how it failed last. null: a host, or a proxy that never failed. */
+  /** The answer that closed it last, as its attempt's evidence has it; of a proxy: how it failed. null: nothing did. */
   readonly why: string | null;
+  /** 0: never. */
+  readonly whyAtMs: number;
   readonly leases: readonly { readonly leaseId: LeaseId; readonly untilMs: number }[];
   readonly waiting: number;
   readonly called: number;
@@ -349,6 +354,8 @@ export interface JobSnapshot {
     /** Whose lane the job stands in, where it is not its own host's: a redirect's target, a proxy. null: its own, or none. */
     readonly scope: HostKey | null;
   } | null;
+  /** Deferred and not sent since: its run is over for it, and a later run of its schedule takes it along. */
+  readonly awaitsRun: boolean;
   readonly priority: number;
   readonly requests: number;
   readonly bytes: number;
@@ -378,7 +385,13 @@ export interface BatchSnapshot {
   readonly tokens: { readonly total: number; readonly spent: number } | null;
   readonly jobs: { readonly total: number; readonly done: number; readonly stopped: number };
   readonly stoppedBy: Readonly<Partial<Record<StopReason, number>>>;
+  /** Living jobs that were deferred and not sent since. */
+  readonly away: number;
+  /** Jobs that have joined a later run; they are in `jobs.total` of both. */
+  readonly movedOn: number;
   readonly attempts: number;
+  /** Attempts beyond each job's first in this batch; with a bucket, the tokens spent. */
+  readonly resends: number;
   readonly requests: number;
   readonly recovered: number;
   readonly deferrals: number;

@@ -5,6 +5,7 @@ import { admit } from './memory/admit.ts';
 import { callHost } from './memory/call-jobs.ts';
 import { enter } from './memory/enter.ts';
 import { finish } from './memory/finish.ts';
+import { joinRun } from './memory/join-run.ts';
 import { forgetPace, snapshotBatch, snapshotHost, snapshotJob } from './memory/inspect.ts';
 import {
   type BatchEntry,
@@ -29,6 +30,7 @@ export function createMemoryGate({ now }: { readonly now: () => number }): Gate 
     admit: answering((request) => admit(state, request, now())),
     settle: answering((request) => settle(state, request, now())),
     finish: answering((request) => finish(state, request, now())),
+    joinRun: answering((request) => joinRun(state, request, now())),
     askProxy: answering((request) => askProxy(state, request, now())),
     settleProxy: answering((request) => settleProxy(state, request, now())),
     wake: answering((request) => wake(state, request, now())),

@@ -15,6 +15,7 @@ import { holdHost } from './scripts/hold-host.ts';
 import { inspectBatch } from './scripts/inspect-batch.ts';
 import { inspectHost } from './scripts/inspect-host.ts';
 import { inspectJob } from './scripts/inspect-job.ts';
+import { joinRun } from './scripts/join-run.ts';
 import { type NamePage, listNames } from './scripts/list-names.ts';
 import { paceOverride } from './scripts/pace-override.ts';
 import { reopenHost } from './scripts/reopen-host.ts';
@@ -49,6 +50,7 @@ export function createRedisGate(options: RedisGateOptions): Gate {
     admit: (request) => admit(context, request),
     settle: (request) => settle(context, request),
     finish: (request) => finish(context, request),
+    joinRun: (request) => joinRun(context, request),
     askProxy: (request) => askProxy(context, request),
     settleProxy: (request) => settleProxy(context, request),
     wake: (request) => wake(context, request),

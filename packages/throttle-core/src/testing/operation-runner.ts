@@ -66,6 +66,8 @@ export class OperationRunner {
           end: { kind: 'stopped', reason: 'cancelled' },
           evidence: 'x'.repeat((this.#count * 17) % 90),
         });
+      case 'join_run':
+        return this.#joinRun(step);
       case 'ask_proxy':
         return this.#askProxy(step);
       case 'settle_proxy':
@@ -151,6 +153,13 @@ export class OperationRunner {
       evidence: '429 after a while; '.repeat(step.latencyMs % 6),
     };
     return this.#gate.settle(this.#lastSettle);
+  }
+
+  async #joinRun(step: Extract<Operation, { kind: 'join_run' }>): Promise<unknown> {
+    const to = batchId(step.batch);
+    const reply = await this.#gate.joinRun({ job: jobId(step.job), from: this.#batch(step.job), to });
+    if (reply === 'joined' && step.told) this.#batchOf.set(step.job, step.batch);
+    return reply;
   }
 
   async #askProxy(step: Extract<Operation, { kind: 'ask_proxy' }>): Promise<unknown> {

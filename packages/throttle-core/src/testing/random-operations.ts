@@ -43,6 +43,8 @@ export type Operation =
       readonly oldDelivery: boolean;
     }
   | { readonly kind: 'finish'; readonly job: number; readonly delivery: number }
+  /** told: the job's deliveries know of its new batch from now on. */
+  | { readonly kind: 'join_run'; readonly job: number; readonly batch: number; readonly told: boolean }
   | { readonly kind: 'ask_proxy'; readonly job: number; readonly delivery: number; readonly repeat: boolean }
   | {
       readonly kind: 'settle_proxy';
@@ -143,6 +145,15 @@ export const operation: fc.Arbitrary<Operation> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('finish' as const), job, delivery }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('join_run' as const),
+      job,
+      batch,
+      told: fc.integer({ min: 0, max: 4 }).map((n) => n > 0),
+    }),
+  },
   {
     weight: 4,
     arbitrary: fc.record({ kind: fc.constant('ask_proxy' as const), job, delivery, repeat: fc.boolean() }),

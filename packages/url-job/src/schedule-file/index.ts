@@ -3,3 +3,4 @@ export { parseScheduleFile, printScheduleProblem } from './parse-schedule-file.t
 export type { ParsedScheduleFile, ScheduleProblem } from './parse-schedule-file.ts';
 export { scheduleSchema } from './schedule.ts';
 export type { Schedule } from './schedule.ts';
+export { parseUrlTemplate } from './url-template.ts';

@@ -70,8 +70,8 @@ test.each([
   [ONE('retry_tokens: 1.5'), 'schedules.0.retry_tokens: "1.5" must be a whole number'],
   [ONE('approve: "yes"'), 'schedules.0.approve: "yes" must be true or false'],
   [ONE('colour: red'), 's.yaml:2: schedules.0.colour: is not a known key'],
-  [ONE('list: a.txt'), 'must have either list (a file of URLs) or urls (templates), and not both'],
-  [ONE('cron: 0 2 * * *', 'name: n'), 'must have either list'],
+  [ONE('list: a.txt'), 'must have exactly one of list (a file of URLs), urls (templates) and sitemap'],
+  [ONE('cron: 0 2 * * *', 'name: n'), 'must have exactly one of list'],
   [ONE('name: n', 'urls: [https://a.test/]'), 'schedules.0.cron: must be given, as a text'],
   [
     ONE('name: n', 'cron: daily\n    list: a'),
@@ -87,7 +87,26 @@ test.each([
     ONE('name: n', 'cron: 0 2 * * *\n    urls: [ftp://a.test/]'),
     'schedules.0.urls.0: "ftp://a.test/" must be an absolute',
   ],
-  [ONE('name: n', 'cron: 0 2 * * *\n    urls: ["https://a.test/{hour}"]'), '{date} is the only placeholder'],
+  [
+    ONE('name: n', 'cron: 0 2 * * *\n    urls: ["https://a.test/{hour}"]'),
+    'has {hour}; a placeholder is {date} or a range such as {1..50}',
+  ],
+  [
+    ONE('name: n', 'cron: 0 2 * * *\n    urls: ["ftp://a.test/{1..3}"]'),
+    'must be an absolute http or https URL',
+  ],
+  [
+    ONE('name: n', 'cron: 0 2 * * *\n    urls: ["https://a.test/{1..60000}", "https://b.test/{1..60000}"]'),
+    'must stand for at most 100000 URLs in all',
+  ],
+  [
+    ONE('name: n', 'cron: 0 2 * * *\n    sitemap: /sitemap.xml'),
+    'must be the absolute http or https URL of a sitemap',
+  ],
+  [
+    ONE('name: n', 'cron: 0 2 * * *\n    sitemap: https://a.test/sitemap.xml\n    list: a.txt'),
+    'must have exactly one of list (a file of URLs), urls (templates) and sitemap',
+  ],
   [ONE('name: n', 'cron: 0 2 * * *\n    urls: []'), 'must list at least one URL'],
   [ONE('name: n', 'cron: 0 2 * * *\n    list: "{day}.txt"'), 'has a placeholder other than {date}'],
   ['schedules: 5\n', 's.yaml:1: schedules: "5" must be a list'],

@@ -2,6 +2,7 @@ import { CronExpressionParser } from 'cron-parser';
 import { z } from 'zod';
 import { canonicalUrl } from '../canonical-url.ts';
 import { parseInstant } from '../instant.ts';
+import { parseUrlTemplate, TEMPLATE_URLS_MAX, type UrlTemplate } from './url-template.ts';
 
 /** A run is named NAME-YYYYMMDDTHHMM, which has to be a batch name of 64 characters. */
 const NAME_GRAMMAR = /^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$/;
@@ -23,12 +24,39 @@ const cron = z
     'must be a cron line of five fields: minute hour day month weekday',
   );
 
-const url = z
+const url = z.string().superRefine((text, context) => {
+  const parsed = parseUrlTemplate(text);
+  if (parsed.kind === 'invalid') context.addIssue({ code: 'custom', message: parsed.rule });
+  else if (!isFetchable(parsed.template))
+    context.addIssue({ code: 'custom', message: 'must be an absolute http or https URL' });
+});
+
+/** One of a template's URLs is as good as any other: they differ in digits. */
+function isFetchable({ expand }: UrlTemplate): boolean {
+  const [first = ''] = expand('2026-01-15');
+  return canonicalUrl(first).kind === 'ok';
+}
+
+const urls = z
+  .array(url)
+  .min(1, 'must list at least one URL')
+  .max(URLS_MAX, `must list at most ${URLS_MAX}; a longer list belongs in a file`)
+  .refine(
+    (all) => all.reduce((sum, text) => sum + urlsIn(text), 0) <= TEMPLATE_URLS_MAX,
+    `must stand for at most ${TEMPLATE_URLS_MAX} URLs in all`,
+  );
+
+function urlsIn(text: string): number {
+  const parsed = parseUrlTemplate(text);
+  return parsed.kind === 'ok' ? parsed.template.count : 0;
+}
+
+const sitemap = z
   .string()
   .refine(
     (text) =>
       canonicalUrl(text.replaceAll('{date}', '2026-01-15')).kind === 'ok' && !hasOtherPlaceholder(text),
-    'must be an absolute http or https URL; {date} is the only placeholder',
+    'must be the absolute http or https URL of a sitemap or of an index of sitemaps; {date} is the only placeholder',
   );
 
 const list = z
@@ -60,11 +88,8 @@ export const scheduleSchema = z
     cron,
     zone: zone.default('UTC'),
     list: list.optional(),
-    urls: z
-      .array(url)
-      .min(1, 'must list at least one URL')
-      .max(URLS_MAX, `must list at most ${URLS_MAX}; a longer list belongs in a file`)
-      .optional(),
+    urls: urls.optional(),
+    sitemap: sitemap.optional(),
     retry_tokens: z
       .int('must be a whole number')
       .min(0, 'must be 0 or more')
@@ -79,9 +104,10 @@ export const scheduleSchema = z
     overlap: z.enum(['skip', 'queue'], 'must be skip or queue').default('skip'),
     missed: z.enum(['run_once', 'skip'], 'must be run_once or skip').default('run_once'),
   })
-  .refine((schedule) => (schedule.list === undefined) !== (schedule.urls === undefined), {
-    message: 'must have either list (a file of URLs) or urls (templates), and not both',
-  });
+  .refine(({ list: file, urls: templates, sitemap: map }) => {
+    const named = [file, templates, map].filter((source) => source !== undefined);
+    return named.length === 1;
+  }, 'must have exactly one of list (a file of URLs), urls (templates) and sitemap');
 
 export type Schedule = z.infer<typeof scheduleSchema>;
 

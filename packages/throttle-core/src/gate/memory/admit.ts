@@ -23,7 +23,9 @@ export function admit(state: MemoryState, request: AdmitRequest, nowMs: number):
   const known = state.jobs.get(request.job);
   if (known !== undefined) {
     if (known.end !== null) return { kind: 'stale', ended: known.end };
-    if (request.delivery < known.delivery) return { kind: 'stale', ended: null };
+    // It joined another run meanwhile, and comes again with that.
+    const isElsewhere = known.batch !== request.batch;
+    if (isElsewhere || request.delivery < known.delivery) return { kind: 'stale', ended: null };
   }
   const job = known ?? adopt(state, request, nowMs);
   const host = hostOf(state, request.host);
@@ -82,8 +84,13 @@ function refuseJob(asking: Asking): AdmitReply | null {
   if (tooLate(asking, nowMs)) return stop(asking, 'deadline');
   if (counted && request.attemptsMax > 0 && job.attempts >= request.attemptsMax)
     return stop(asking, 'attempts');
-  if (counted && job.attempts > 0 && batchTokensLeft(batch) === 0) return stop(asking, 'retry_budget');
+  if (counted && isResend(job) && batchTokensLeft(batch) === 0) return stop(asking, 'retry_budget');
   return null;
+}
+
+/** Its first attempt in a batch is what the batch was made for, whatever it did in earlier runs. */
+function isResend(job: JobEntry): boolean {
+  return job.attempts > 0 && !job.isFresh;
 }
 
 /** Only a commit or a place in the lane may leave a trace on the host. */
@@ -148,7 +155,7 @@ function commit(asking: Asking): AdmitReply {
   const leaseMs = rules.attemptMs + rules.leaseMarginMs;
   const probe = host.circuit.state !== 'closed';
   const tokens = hostTokens(host, rules);
-  const resend = counted && job.attempts > 0;
+  const resend = counted && isResend(job);
   const pace = commitPace(host.pace, limitPace(rules, host.override), nowMs);
   const { epoch } = host;
   const { generation } = host.circuit;
@@ -173,12 +180,15 @@ function commit(asking: Asking): AdmitReply {
   if (counted) {
     job.attempts += 1;
     batch.attempts += 1;
-    if (resend && batch.defaults.tokens.kind !== 'off') {
+    job.isFresh = false;
+    if (resend) {
       job.tokensSpent += 1;
       batch.tokensSpent += 1;
     }
   }
+  if (job.awaitsRun) batch.away -= 1;
   Object.assign(job, {
+    awaitsRun: false,
     delivery: request.delivery,
     mayHop: request.purpose === 'robots' && job.mayHop,
     uncounted: request.purpose === 'robots' && job.uncounted,

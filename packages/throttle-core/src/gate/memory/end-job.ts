@@ -20,10 +20,12 @@ export function endJob(
   }
   if (job.reservedHost !== null) hostOf(state, job.reservedHost).leases.delete(job.job);
   state.deadlines.delete(job.job);
+  if (job.awaitsRun) batch.away -= 1;
   const short = encoder.encode(evidence).length <= SHORT_EVIDENCE_BYTES;
   if (!short) addTrail(job, nowMs, 'ended', evidence);
   Object.assign(job, {
     end,
+    awaitsRun: false,
     endedAtMs: nowMs,
     lastEvidence: short ? evidence : '',
     lease: '',

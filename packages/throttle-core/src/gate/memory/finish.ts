@@ -16,7 +16,8 @@ export function finish(state: MemoryState, request: FinishRequest, nowMs: number
     if (known.end !== null) return { kind: 'already', end: known.end, call: [] };
     const live = known.lease !== '' && known.leaseUntilMs > nowMs;
     const stale = request.delivery === 0 ? live : request.delivery < known.delivery;
-    if (stale) return { kind: 'stale', end: null, call: [] };
+    if (stale || (request.delivery > 0 && known.batch !== request.batch))
+      return { kind: 'stale', end: null, call: [] };
   }
   const batch = state.batches.get(request.batch) ?? unknownBatch(request, nowMs);
   state.batches.set(request.batch, batch);

@@ -43,6 +43,7 @@ export function snapshotHost(state: MemoryState, host: HostEntry, nowMs: number)
     },
     tokensLeft: host.tokens === null ? null : Math.floor(host.tokens / MICRO),
     why: host.why,
+    whyAtMs: host.whyAtMs,
     leases: leases.after(nowMs).map((member) => ({
       leaseId: member as LeaseId,
       untilMs: leases.score(member) ?? 0,
@@ -71,6 +72,7 @@ export function snapshotJob(state: MemoryState, job: JobEntry): JobSnapshot {
     endedAtMs: job.endedAtMs,
     waiting:
       job.waiting === null ? null : { ...job.waiting, place, scope: job.lane === job.host ? null : job.lane },
+    awaitsRun: job.awaitsRun,
     priority: job.priority,
     requests: job.requests,
     bytes: job.bytes,
@@ -103,7 +105,10 @@ export function snapshotBatch(entry: BatchEntry): BatchSnapshot {
     tokens: batchTokens(entry),
     jobs: { total: entry.jobs, done: entry.done, stopped: entry.stopped },
     stoppedBy: Object.fromEntries(entry.stoppedBy),
+    away: entry.away,
+    movedOn: entry.moved,
     attempts: entry.attempts,
+    resends: entry.tokensSpent,
     requests: entry.requests,
     recovered: entry.recovered,
     deferrals: entry.deferrals,

@@ -67,6 +67,8 @@ function apply({ job, host, batch, request, nowMs }: Settling): SettleReply['job
       job.run += 1;
       job.throttledInRun = 0;
       batch.deferrals += 1;
+      if (!job.awaitsRun) batch.away += 1;
+      job.awaitsRun = true;
       return { dueMs: postpone(job, effect.notBeforeMs, nowMs), cause: 'not_before' };
     case 'release':
       // It is on its way back already: it keeps its place and is not called from the lane.

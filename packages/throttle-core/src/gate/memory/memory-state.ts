@@ -26,8 +26,9 @@ export interface HostEntry {
   latencyMs: number;
   /** Micro-tokens; null: never spent or filled, the policy's start applies. */
   tokens: number | null;
-  /** Of a proxy: how it failed last. */
+  /** The answer that closed it last; of a proxy: how it failed. */
   why: string | null;
+  whyAtMs: number;
   /** Lease, or job of a reserved slot -> expiry. */
   readonly leases: SortedSet;
   readonly lane: SortedSet;
@@ -37,7 +38,7 @@ export interface HostEntry {
 export interface JobEntry {
   readonly job: JobId;
   readonly host: HostKey;
-  readonly batch: BatchId;
+  batch: BatchId;
   readonly priority: number;
   readonly sequence: number;
   readonly enteredAtMs: number;
@@ -48,6 +49,10 @@ export interface JobEntry {
   run: number;
   throttledInRun: number;
   deferrals: number;
+  /** Deferred, and not sent since: it may join a later run. */
+  awaitsRun: boolean;
+  /** Joined a run, and not sent since: its next attempt is the first one there, and no re-send. */
+  isFresh: boolean;
   delivery: number;
   /** The last request settled with `continue`: a redirect may go on without a new attempt. */
   mayHop: boolean;
@@ -85,6 +90,10 @@ export interface BatchEntry {
   jobs: number;
   done: number;
   stopped: number;
+  /** Its jobs that wait for a later run. */
+  away: number;
+  /** Its jobs that have joined one. */
+  moved: number;
   readonly stoppedBy: Map<StopReason, number>;
   extraTokens: number;
   tokensSpent: number;
@@ -145,6 +154,7 @@ export function hostOf(state: MemoryState, host: HostKey): HostEntry {
     latencyMs: 0,
     tokens: null,
     why: null,
+    whyAtMs: 0,
     leases: new SortedSet(),
     lane: new SortedSet(),
     called: new SortedSet(),
@@ -167,6 +177,8 @@ export function newJob(given: NewJob): JobEntry {
     throttledInRun: 0,
     wasThrottled: false,
     deferrals: 0,
+    awaitsRun: false,
+    isFresh: false,
     delivery: 0,
     mayHop: false,
     uncounted: false,
@@ -201,6 +213,8 @@ export function newBatch(batch: BatchId, defaults: BatchDefaults, nowMs: number)
     jobs: 0,
     done: 0,
     stopped: 0,
+    away: 0,
+    moved: 0,
     stoppedBy: new Map(),
     extraTokens: 0,
     tokensSpent: 0,

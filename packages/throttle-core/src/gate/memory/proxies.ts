@@ -121,14 +121,15 @@ export function settleProxy(
   return reply;
 }
 
-function stateOf({ known, cap, cooldownUntilMs, circuit, why, pace }: HostEntry): unknown {
-  return { known, cap, cooldownUntilMs, circuit, why, reopening: pace.reopening };
+function stateOf({ known, cap, cooldownUntilMs, circuit, why, whyAtMs, pace }: HostEntry): unknown {
+  return { known, cap, cooldownUntilMs, circuit, why, whyAtMs, reopening: pace.reopening };
 }
 
 function count(proxy: HostEntry, { generation, probe, result }: SettleProxyRequest, nowMs: number): void {
   const outcome = ({ through: 'served', failed: 'throttled', unused: 'neutral' } as const)[result.kind];
   if (result.kind === 'failed') {
     proxy.why = result.why.slice(0, WHY_MOST);
+    proxy.whyAtMs = nowMs;
     const { circuit } = proxy;
     // The circuit counts one itself.
     const more = PROXY_FAILURE_POINTS[result.failure] - 1;

@@ -14,6 +14,7 @@ import { type HostEntry, type JobEntry, type KeptReplies, type MemoryState, host
 
 const REPLY_KEPT_MS = 60_000;
 const CALLS_MOST = 64;
+const EVIDENCE_MOST = 300;
 
 /** `redis/scripts/settle.lua` is the twin. */
 export function settle(state: MemoryState, request: SettleRequest, nowMs: number): SettleReply {
@@ -88,6 +89,8 @@ function settleHost(host: HostEntry, request: SettleRequest, job: JobEntry | nul
   const cooldownUntilMs = Math.ceil(request.hostEffect.cooldownUntilMs);
   const longer = cooldownUntilMs > host.cooldownUntilMs;
   if (longer) extendCooldown(host, cooldownUntilMs);
+  if (longer || (job !== null && request.hostEffect.hold !== null))
+    Object.assign(host, { why: request.evidence.slice(0, EVIDENCE_MOST), whyAtMs: nowMs });
   if (job !== null) {
     learn(host, request, job, readLeaseId(request.leaseId), nowMs);
   } else if (longer) {

@@ -35,5 +35,5 @@ end
 
 -- All jobs over: kept as long as their ledgers. New jobs make it stay.
 local function batch_write(b, keep_ms)
-  packed_write(b, b.jobs > 0 and b.done + b.stopped >= b.jobs and keep_ms or nil)
+  packed_write(b, b.jobs > 0 and b.done + b.stopped + b.moved >= b.jobs and keep_ms or nil)
 end

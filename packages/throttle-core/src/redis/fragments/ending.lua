@@ -14,6 +14,7 @@ local function end_job(j, b, job, prefix, trail_key, now, finish, evidence, keep
   end
   if j.rs > 0 then redis.call('ZREM', prefix .. ':leases:' .. j.rh, job) end
   if j.d > 0 then redis.call('ZREM', prefix .. ':deadlines', job) end
+  if j.aw == 1 then b.away, j.aw = b.away - 1, nil end
   j.e, j.ea = finish, now
   if #evidence <= 60 then
     j.ev = evidence

@@ -1,6 +1,6 @@
 -- The state of a host. `interval`: the pace computed last, for `wake`, which is told no policy. `latency`: mean time
 -- from admission to settlement. `tokens`: micro-tokens; absent: the policy's start. `keep`: how long it outlives its
--- last request. `why`: of a proxy, how it failed last.
+-- last request. `why`, `whyAt`: the answer that closed it last; of a proxy, how it failed.
 local HOUR_MS, DAY_MS = 3600000, 86400000
 local HOST_TEXTS = { circuit = 'closed', probe = '', hold = false, tokens = false, override = false, pace = false, why = false }
 local HOST = { __index = function(_, field)

@@ -27,6 +27,7 @@ local function apply_job_effect(j, h, b, r, e)
     if kind == 'defer' then
       j.f, j.r, j.x = j.f + 1, j.r + 1, nil
       b.deferrals = b.deferrals + 1
+      if j.aw ~= 1 then b.away, j.aw = b.away + 1, 1 end
     elseif e.throttled then
       j.x = j.x + 1
     end

@@ -4,7 +4,7 @@
 -- u times that was granted for a result that could not be handed over, k admission nonce, kt tokens
 -- left then, o admissions, ad admitted at, l lease, lh its host, lu lease until, rs reservation until, rh its host,
 -- w waiting cause, wu until, wl lane the job is in, rq requests, by bytes, e end, ea ended at, ev last evidence,
--- tr 1: has a trail, lt 1: the last answer was a throttle.
+-- aw 1: deferred and not sent since, jn 1: joined a run and not sent since, tr 1: has a trail, lt 1: the last answer was a throttle.
 -- Numbers are 0 and texts '' by default, except that the first run is 1.
 local LEDGER_TEXTS = { h = '', b = '', k = '', kt = '', l = '', lh = '', rh = '', w = '', wl = '', e = '', ev = '', r = 1 }
 local LEDGER = { __index = function(_, field) return LEDGER_TEXTS[field] or 0 end }

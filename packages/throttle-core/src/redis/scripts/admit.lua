@@ -57,7 +57,8 @@ local function admitted(lease, epoch, generation, flag, tokens_left)
 end
 
 if j.e ~= '' then return { 'stale', j.e } end
-if j.meta.known and delivery < j.v then return { 'stale', '' } end
+-- With another batch: it joined a later run meanwhile, and comes again with that.
+if j.meta.known and (delivery < j.v or j.b ~= batch) then return { 'stale', '' } end
 if j.k == nonce and j.l ~= '' and j.lh == part and j.lu > now then
   local epoch, generation, flag = string.match(j.l, '%.(%d+)%.(%d+)%.(%a)%d%a$')
   return admitted(j.l, tonumber(epoch), tonumber(generation), flag, j.kt)
@@ -157,7 +158,9 @@ if j.n > now then
 end
 if too_late(now) then return stop('deadline') end
 if counted and attempts_max > 0 and j.a >= attempts_max then return stop('attempts') end
-if counted and j.a > 0 and batch_tokens_left(b) == 0 then return stop('retry_budget') end
+-- Its first attempt in a batch is what the batch was made for, whatever it did in earlier runs.
+local resend = counted and j.a > 0 and j.jn ~= 1
+if resend and batch_tokens_left(b) == 0 then return stop('retry_budget') end
 
 -- 3, 4, 5 the host's barriers
 local barrier, falls_at = host_barrier(h, LEASES, now)
@@ -197,9 +200,8 @@ if opens_at > now then
 end
 
 -- 9 the host's retry tokens, against sick hosts: after a throttle, cooldown and pace govern the re-send
-local resend = counted and j.a > 0
 local tokens = host_tokens(h, r)
-local host_pays = resend and j.lt ~= 1 and tokens
+local host_pays = counted and j.a > 0 and j.lt ~= 1 and tokens
 if host_pays and tokens < 1000000 then return stop('retry_budget') end
 
 -- 10 commit
@@ -232,12 +234,15 @@ j.ad = now
 if counted then
   j.a = j.a + 1
   b.attempts = b.attempts + 1
-  if resend and b.mode ~= 'off' then
+  j.jn = nil
+  if resend then
     j.s = j.s + 1
     b.spent = b.spent + 1
   end
-  packed_write(b)
 end
+local returns = j.aw == 1
+if returns then b.away, j.aw = b.away - 1, nil end
+if counted or returns then packed_write(b) end
 local left = batch_tokens_left(b) or ''
 if purpose ~= 'robots' then j.c = nil end
 j.v, j.k, j.kt, j.l, j.lh, j.lu = delivery, nonce, left, lease, part, now + lease_ms

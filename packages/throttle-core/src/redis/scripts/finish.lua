@@ -24,7 +24,7 @@ local prefix, job, delivery, finish = ARGV[1], ARGV[2], tonumber(ARGV[4]), ARGV[
 local now = clock(ARGV[7])
 local j = ledger_read(KEYS[1])
 if j.e ~= '' then return { 'already', j.e } end
-if delivery > 0 and delivery < j.v then return { 'stale', '' } end
+if delivery > 0 and (delivery < j.v or (j.meta.known and j.b ~= ARGV[3])) then return { 'stale', '' } end
 if delivery == 0 and j.l ~= '' and j.lu > now then return { 'stale', '' } end
 local b = batch_read(KEYS[2])
 if not b.meta.known then batch_adopt(b, KEYS[6], ARGV[3], now) end

@@ -62,6 +62,7 @@ function decode(host: HostKey, reply: ReplyReader): HostSnapshot {
     },
     tokensLeft: tokens === undefined ? null : Math.floor(Number(tokens) / MICRO),
     why: fields.get('why') ?? null,
+    whyAtMs: number('whyAt'),
     leases: leases.map(([member, untilMs]) => ({ leaseId: member as LeaseId, untilMs: Number(untilMs) })),
     waiting,
     called,

@@ -41,6 +41,7 @@ function decode(job: JobId, reply: ReplyReader): JobSnapshot {
             place,
             scope: text('wl') === '' || text('wl') === text('h') ? null : hostOfPart(text('wl')),
           },
+    awaitsRun: number('aw') === 1,
     priority: number('p'),
     requests: number('rq'),
     bytes: number('by'),

@@ -43,6 +43,7 @@ host_set(h, 'keep', tonumber(ARGV[14]))
 extend_cooldown(h, tonumber(ARGV[6]))
 if failed then
   host_set(h, 'why', ARGV[7])
+  host_set(h, 'whyAt', now)
   if h.circuit == 'closed' and result.generation == h.generation then host_set(h, 'responses', h.responses + points - 1) end
 end
 circuit_result(h, r, result, false, true, now)

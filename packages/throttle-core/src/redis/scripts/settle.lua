@@ -52,6 +52,11 @@ local result = {
 if mine then redis.call('ZREM', KEYS[4], lease) end
 if h.meta.known then
   local longer = extend_cooldown(h, result.cooldown)
+  -- For people who ask why the host is closed, also about jobs that never met it.
+  if longer or (live and result.hold ~= '') then
+    host_set(h, 'why', ARGV[23])
+    host_set(h, 'whyAt', now)
+  end
   if live then
     if ARGV[12] ~= '' then
       result.rateLimit = { remaining = tonumber(ARGV[12]), untilMs = tonumber(ARGV[14]) }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { BatchId } from '../../core/identifiers.ts';
 import { OPEN_BATCH, PLAIN_RULES } from '../gate-fixture.ts';
 import type { GateFixture } from '../gate-fixture.ts';
 import { type Fixture, upTo } from './fixture.ts';
@@ -96,6 +97,66 @@ export function describeBatches(fixture: Fixture): void {
         bytes: 3000,
         costMicros: 21,
       });
+    });
+
+    it('hands a deferred job on to a later run, under its id and with its life', async () => {
+      const on = fixture();
+      const next = 'next' as BatchId;
+      await on.enter(upTo(2), { defaults: { ...OPEN_BATCH, tokens: { kind: 'fixed', total: 3 } } });
+      const again = { jobEffect: { kind: 'retry_at', notBeforeMs: on.clock.now(), inPlace: false } } as const;
+      await on.settle(1, await on.admitted(1), { outcome: 'unavailable', ...again });
+      const deferral = { kind: 'defer', notBeforeMs: on.clock.now() + 5000 } as const;
+      await on.settle(1, await on.admitted(1), { outcome: 'throttled', jobEffect: deferral });
+      expect(await on.gate.inspectBatch(on.batch)).toMatchObject({ away: 1, movedOn: 0, resends: 1 });
+      expect(await on.gate.joinRun({ job: on.job(1), from: on.batch, to: next })).toBe('no');
+
+      await on.gate.createBatch({
+        batch: next,
+        defaults: { ...OPEN_BATCH, tokens: { kind: 'fixed', total: 1 } },
+      });
+      expect(await on.gate.joinRun({ job: on.job(2), from: on.batch, to: next })).toBe('no');
+      expect(await on.gate.joinRun({ job: on.job(1), from: on.batch, to: next })).toBe('joined');
+      expect(await on.gate.joinRun({ job: on.job(1), from: on.batch, to: next })).toBe('already');
+      expect(await on.gate.inspectBatch(on.batch)).toMatchObject({
+        jobs: { total: 2 },
+        away: 0,
+        movedOn: 1,
+        attempts: 2,
+        tokens: { spent: 1 },
+      });
+      expect(await on.gate.inspectJob(on.job(1))).toMatchObject({
+        batch: next,
+        awaitsRun: false,
+        facts: { attempts: 2, deferrals: 1, run: 2, notBeforeMs: deferral.notBeforeMs },
+      });
+
+      on.clock.advance(5000);
+      expect(await on.admit(1)).toEqual({ kind: 'stale', ended: null });
+      const first = await on.admitted(1, { batch: next, delivery: 2 });
+      expect(first).toMatchObject({ attempt: 3, tokensLeft: 1 });
+      await on.settle(1, first, { batch: next, delivery: 2, outcome: 'unavailable', ...again });
+      const second = await on.admitted(1, { batch: next, delivery: 3 });
+      expect(second).toMatchObject({ attempt: 4, tokensLeft: 0 });
+      await on.settle(1, second, { batch: next, delivery: 3 });
+      expect(await on.gate.inspectBatch(next)).toMatchObject({
+        jobs: { total: 1, done: 1 },
+        attempts: 2,
+        resends: 1,
+        recovered: 1,
+        tokens: { total: 1, spent: 1 },
+      });
+    });
+
+    it('takes a job back from its wait for a later run when it is sent in its own', async () => {
+      const on = fixture();
+      await on.enter([1]);
+      const deferral = { kind: 'defer', notBeforeMs: on.clock.now() + 5000 } as const;
+      await on.settle(1, await on.admitted(1), { outcome: 'throttled', jobEffect: deferral });
+      on.clock.advance(5000);
+      await on.admitted(1);
+      expect(await on.gate.inspectBatch(on.batch)).toMatchObject({ away: 0 });
+      await on.gate.createBatch({ batch: 'next' as BatchId, defaults: OPEN_BATCH });
+      expect(await on.gate.joinRun({ job: on.job(1), from: on.batch, to: 'next' as BatchId })).toBe('no');
     });
 
     it('is created once', async () => {
