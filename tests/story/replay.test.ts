@@ -110,6 +110,7 @@ test('the next replay has the next name, and a named reason is replayed', async 
 }, 60_000);
 
 test.each([
+  [['replay', '--batch', 'nobody', '--deadline', '6h'], /knows no batch nobody/],
   [['replay', '--deadline', '6h'], /say --batch, or --into/],
   [['replay', '--batch', 'nightly', '--deadline', '2020-01-01T00:00:00Z'], /has passed/],
   [['replay', '--batch', 'nightly', '--deadline', 'soon'], /must be an ISO 8601 instant/],

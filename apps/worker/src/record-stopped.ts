@@ -34,6 +34,7 @@ export async function recordStopped(
     method: job.method,
     priority: job.priority,
     headersRef: job.headersRef,
+    ...(job.reads === undefined ? {} : { reads: job.reads }),
   });
   try {
     await queueRedis.xadd(names.stopped, 'MAXLEN', '~', kept, '*', ...fields);

@@ -17,12 +17,13 @@ const ENTRY: StoppedEntry = {
   headersRef: 'partner',
 };
 
-test.each([ENTRY, { ...ENTRY, headersRef: null, status: 0, attempts: 0, detail: '' }])(
-  'what is written is read back',
-  (entry) => {
-    expect(readStoppedEntry(stoppedFields(entry))).toEqual(entry);
-  },
-);
+test.each<StoppedEntry>([
+  ENTRY,
+  { ...ENTRY, method: 'GET', reads: 'sitemap' },
+  { ...ENTRY, headersRef: null, status: 0, attempts: 0, detail: '' },
+])('what is written is read back', (entry) => {
+  expect(readStoppedEntry(stoppedFields(entry))).toEqual(entry);
+});
 
 test('a long detail is cut, also within a pair of surrogates', () => {
   const read = readStoppedEntry(stoppedFields({ ...ENTRY, detail: `${'x'.repeat(299)}😀` }));

@@ -1,4 +1,4 @@
-import type { UrlJob } from './url-job.ts';
+import { type Listing, LISTINGS, type UrlJob } from './url-job.ts';
 
 /**
  * One line of the stream of stopped jobs: what a job was, and why it ended without a useful result. The queue
@@ -23,6 +23,8 @@ export interface StoppedEntry {
   readonly method: UrlJob['method'];
   readonly priority: number;
   readonly headersRef: string | null;
+  /** What it listed; absent: it was a page. */
+  readonly reads?: Listing;
 }
 
 const DETAIL_CHARACTERS_MAX = 300;
@@ -43,6 +45,7 @@ export function stoppedFields(entry: StoppedEntry): readonly string[] {
     method: entry.method,
     priority: String(entry.priority),
     headers: entry.headersRef ?? '',
+    ...(entry.reads === undefined ? {} : { reads: entry.reads }),
   };
   return Object.entries(fields).flat();
 }
@@ -60,7 +63,9 @@ export function readStoppedEntry(fields: readonly string[]): StoppedEntry | unde
   if (!numbers.every(Number.isInteger)) return undefined;
   if (['key', 'job', 'url', 'batch', 'host', 'reason', 'at'].some((name) => text(name) === ''))
     return undefined;
+  const reads = LISTINGS.find((listing) => listing === text('reads'));
   return {
+    ...(reads === undefined ? {} : { reads }),
     key: text('key'),
     job: text('job'),
     url: text('url'),

@@ -30,7 +30,7 @@ export function batchPlanCommand(): Command {
     .option('--rate <host=rate>', 'assume 2/s, 30/m, 100/h for a host; may be repeated', collect, [])
     .addHelpText(
       'after',
-      '\nExit code: 0 when every host can make it, 2 when one cannot, 1 when that could not be found out.',
+      '\nExamples:\n  holdoff batch plan urls.txt --deadline 6h\n  holdoff batch plan - --deadline 6h --rate shop.example=2/s --json < urls.txt\n\nExit code: 0 when every host can make it, 2 when one cannot, 1 when that could not be found out.',
     )
     .action((lists: string[], flags: Flags) =>
       withFleet('batch plan', flags, (store) => plan(store, lists, flags)),

@@ -39,6 +39,7 @@ export function batchCommand(): Command {
       operatorCommand('top-up', 'give a batch more retry tokens')
         .argument('<batch>')
         .argument('<tokens>', 'tokens to add')
+        .addHelpText('after', '\nExample:\n  holdoff batch top-up nightly 50')
         .action((name: string, tokens: string, flags: OperatorFlags) =>
           about('top-up', flags, name, (gate, batch) =>
             gate.topUpBatch(batch, wholeNumber('tokens', tokens, 1, TOKENS_MAX), randomUUID()),
@@ -76,6 +77,7 @@ function changeCommand(
   return operatorCommand(name, summary)
     .argument('<batch>')
     .option('--by <name>', 'who decided', 'operator')
+    .addHelpText('after', `\nExample:\n  holdoff batch ${name} nightly --by ann`)
     .action((batch: string, flags: ByFlags) =>
       about(name, flags, batch, (gate, id) => change(gate, id, personName('--by', flags.by))),
     );
@@ -110,7 +112,13 @@ async function earlierReport(gate: Gate, name: string): Promise<BatchReport> {
     throw new OperatorFault(`--compare ${JSON.stringify(name)} is neither a file nor a batch of the fleet`);
   }
   const report = parsed(text);
-  if (typeof report === 'object' && report !== null && 'jobs' in report && 'useful' in report)
+  if (
+    typeof report === 'object' &&
+    report !== null &&
+    'jobs' in report &&
+    'useful' in report &&
+    'stopReasons' in report
+  )
     return report as BatchReport;
   throw new OperatorFault(`--compare ${JSON.stringify(name)} is no report of holdoff batch report --json`);
 }
@@ -123,16 +131,36 @@ function parsed(text: string): unknown {
   }
 }
 
+/** All numbers of a report, stop reasons that either of the two has included. null: not known yet. */
+function figuresOf(report: BatchReport, other: BatchReport): ReadonlyMap<string, number | null> {
+  const figures = new Map<string, number | null>();
+  for (const [name, value] of Object.entries({ ...report, costMicrosPerUseful: report.costMicrosPerUseful }))
+    if (typeof value === 'number' || name === 'costMicrosPerUseful')
+      figures.set(name, typeof value === 'number' ? value : null);
+  const reasons = new Set([...Object.keys(report.stopReasons), ...Object.keys(other.stopReasons)]);
+  for (const reason of [...reasons].toSorted())
+    figures.set(`stopped by ${reason}`, report.stopReasons[reason] ?? 0);
+  return figures;
+}
+
+function shown(figure: number | null): string {
+  return figure === null ? '-' : figure.toLocaleString('en-US');
+}
+
 /** The numbers of two reports side by side, by the same definitions. */
 function compare(before: BatchReport, after: BatchReport): { json: unknown; text: string } {
   const table = plainTable(['figure', before.batch, after.batch, 'change']);
-  const changes: Record<string, { before: number; after: number }> = {};
-  for (const [name, value] of Object.entries(after)) {
-    const earlier = before[name as keyof BatchReport];
-    if (typeof value !== 'number' || typeof earlier !== 'number') continue;
+  const changes: Record<string, { before: number | null; after: number | null }> = {};
+  for (const [name, value] of figuresOf(after, before)) {
+    const earlier = figuresOf(before, after).get(name) ?? null;
     changes[name] = { before: earlier, after: value };
-    const change = value - earlier;
-    table.push([name, String(earlier), String(value), change > 0 ? `+${change}` : String(change)]);
+    const change = value === null || earlier === null ? null : value - earlier;
+    table.push([
+      name,
+      shown(earlier),
+      shown(value),
+      `${change !== null && change > 0 ? '+' : ''}${shown(change)}`,
+    ]);
   }
   return { json: { before: before.batch, after: after.batch, changes }, text: table.toString() };
 }

@@ -7,6 +7,7 @@ import { counted } from '../operator/counted.ts';
 import { describeBatch, reportOf } from '../operator/describe-batch.ts';
 import { describeHost } from '../operator/describe-host.ts';
 import { explainJob, type JobExplanation, readableInstants } from '../operator/explain-job.ts';
+import { printable } from '../operator/printable.ts';
 import { findInIntake } from '../operator/find-refusal.ts';
 import {
   batchIdOf,
@@ -138,7 +139,7 @@ async function explainIntake(
   const rows = [
     ['what', url],
     ['state', pc.bold('refused')],
-    ['why', `${found.field} ${JSON.stringify(found.value)} ${found.rule}`],
+    ['why', printable(`${found.field} ${JSON.stringify(found.value)} ${found.rule}`)],
     ['decided by', 'the inbox'],
     ['evidence', `${names.rejected}, ${instant(found.atMs)}`],
     ['next', 'nothing by itself; correct the entry and enter it again'],
@@ -158,10 +159,10 @@ async function tell(gate: Gate, job: JobSnapshot, name: string): Promise<Said> {
     ['what', name],
     ['job', `${job.job} of batch ${job.batch}, host ${job.host}`],
     ['state', pc.bold(explanation.state)],
-    ['why', explanation.why],
+    ['why', printable(explanation.why)],
     ['until', untilOf(explanation, nowMs)],
     ['decided by', explanation.decidedBy],
-    ['evidence', explanation.evidence ?? '-'],
+    ['evidence', printable(explanation.evidence ?? '-')],
     ['next', explanation.next],
     [
       'so far',
@@ -176,7 +177,8 @@ async function tell(gate: Gate, job: JobSnapshot, name: string): Promise<Said> {
     ['deadline', facts.deadlineMs === 0 ? 'none' : endFromNow(facts.deadlineMs, nowMs)],
   ];
   const trail = job.trail.map(
-    ({ atMs, event, detail }) => `  ${pc.dim(instant(atMs))}  ${event.padEnd(9)} ${readableInstants(detail)}`,
+    ({ atMs, event, detail }) =>
+      `  ${pc.dim(instant(atMs))}  ${event.padEnd(9)} ${printable(readableInstants(detail))}`,
   );
   const text =
     trail.length === 0

@@ -34,11 +34,16 @@ export function hostCommand(): Command {
     .addCommand(
       operatorCommand('show', 'show what the fleet knows about a host')
         .argument('<host>')
+        .addHelpText('after', '\nExample:\n  holdoff host show shop.example')
         .action((host: string, flags: OperatorFlags) => about(flags, host, known)),
     )
     .addCommand(
       operatorCommand('pause', 'hold a host: nothing is sent to it until it is resumed')
         .argument('<host>')
+        .addHelpText(
+          'after',
+          "\nExample:\n  holdoff host pause shop.example --reason 'their maintenance' --by ann",
+        )
         .option('--reason <text>', 'why, for those who look', 'paused by its owner')
         .option('--by <name>', 'who decided', 'operator')
         .action((host: string, flags: PauseFlags) =>
@@ -48,6 +53,7 @@ export function hostCommand(): Command {
     .addCommand(
       operatorCommand('resume', 'let a held host go on; cooldown and circuit stay what they are')
         .argument('<host>')
+        .addHelpText('after', '\nExample:\n  holdoff host resume shop.example')
         .action((host: string, flags: OperatorFlags) =>
           about(flags, host, (gate, key, url) => reopen(url, flags.deployment, () => gate.resume(key))),
         ),
@@ -55,6 +61,7 @@ export function hostCommand(): Command {
     .addCommand(
       operatorCommand('reset', 'close the circuit of a host; its cooldown stays')
         .argument('<host>')
+        .addHelpText('after', '\nExample:\n  holdoff host reset shop.example')
         .action((host: string, flags: OperatorFlags) =>
           about(flags, host, (gate, key, url) => reopen(url, flags.deployment, () => gate.resetCircuit(key))),
         ),
@@ -89,6 +96,10 @@ function about(
 function paceCommand(): Command {
   return operatorCommand('pace', 'override the learned pace of a host')
     .argument('<host>')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  holdoff host pace shop.example --rate 2\n  holdoff host pace shop.example --none',
+    )
     .option('--rate <per-second>', 'fix the rate')
     .option('--ceiling <per-second>', 'learn, but never faster')
     .option('--floor <per-second>', 'learn, but never slower')

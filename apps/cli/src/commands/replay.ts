@@ -66,6 +66,12 @@ async function replay(store: RunStore, flags: Flags): Promise<{ json: unknown; t
     filter.reason,
     store.gate,
   );
+  const isUnknown =
+    filter.batch !== null &&
+    selection.entries.length === 0 &&
+    (await store.gate.inspectBatch(batchIdOf(filter.batch))) === undefined;
+  if (isUnknown)
+    throw new OperatorFault(`the fleet knows no batch ${filter.batch}, and no stopped URL of it is kept`);
   const into =
     flags.into === undefined ? await nextReplayName(store.gate, filter.batch ?? '') : batchIdOf(flags.into);
   if (into === filter.batch)
@@ -126,13 +132,14 @@ async function* entriesOf(
   deadlineMs: number,
   nowMs: number,
 ): AsyncGenerator<ReadEntry> {
-  for (const { url, method, priority, headersRef, job } of entries) {
-    const headers = headersRef === null ? {} : { headersRef };
+  for (const { url, method, priority, headersRef, job, reads } of entries) {
+    const headers = { ...(headersRef === null ? {} : { headersRef }), reads };
     const entered = enterUrl({ url, batch, method, priority, deadlineMs, ...headers }, nowMs);
     if (entered.kind === 'invalid') yield { kind: 'refused', place: job, fault: entered.fault };
     else {
       const fields = ['url', url, 'batch', batch, 'method', method, 'priority', String(priority)];
       fields.push('deadline', String(deadlineMs), ...(headersRef === null ? [] : ['headers', headersRef]));
+      if (reads !== undefined) fields.push('reads', reads);
       yield { kind: 'entry', fields };
     }
   }

@@ -28,6 +28,7 @@ export function scheduleCommand(io: CommandIo = processIo()): Command {
       .description('Checks a schedule file and prints the next three firings of each schedule.')
       .argument('<file>', 'schedule file, as SCHEDULES_FILE of the scheduler names it')
       .option('--json', 'print one JSON object', false)
+      .addHelpText('after', '\nExample:\n  holdoff schedule check schedules.yaml')
       .action((path: string, flags: { readonly json: boolean }) => check(io, path, flags.json)),
   );
 }

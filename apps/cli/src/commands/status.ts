@@ -12,19 +12,24 @@ const BATCHES_SHOWN = 20;
 
 /** `holdoff status`: the batches and the busiest hosts on one screen. */
 export function statusCommand(): Command {
-  return operatorCommand('status', 'show the batches and the busiest hosts').action((flags: OperatorFlags) =>
-    withFleet('status', flags, async ({ gate }) => {
-      const names = await gate.listBatches();
-      const batches = (await Promise.all(names.map((name) => gate.inspectBatch(name)))).filter(
-        (batch) => batch !== undefined,
-      );
-      const { hosts: keys } = await gate.listHosts('', HOSTS_LOOKED_AT);
-      const hosts = (await Promise.all(keys.map((key) => gate.inspectHost(key)))).filter(
-        (host) => host !== undefined,
-      );
-      return { json: { batches, hosts }, text: screen(batches, hosts) };
-    }),
-  );
+  return operatorCommand('status', 'show the batches and the busiest hosts')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  holdoff status\n  holdoff status --redis redis://valkey:6379 --json',
+    )
+    .action((flags: OperatorFlags) =>
+      withFleet('status', flags, async ({ gate }) => {
+        const names = await gate.listBatches();
+        const batches = (await Promise.all(names.map((name) => gate.inspectBatch(name)))).filter(
+          (batch) => batch !== undefined,
+        );
+        const { hosts: keys } = await gate.listHosts('', HOSTS_LOOKED_AT);
+        const hosts = (await Promise.all(keys.map((key) => gate.inspectHost(key)))).filter(
+          (host) => host !== undefined,
+        );
+        return { json: { batches, hosts }, text: screen(batches, hosts) };
+      }),
+    );
 }
 
 function screen(batches: readonly BatchSnapshot[], hosts: readonly HostSnapshot[]): string {

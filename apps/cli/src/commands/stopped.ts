@@ -8,6 +8,7 @@ import {
   OperatorFault,
   withFleet,
 } from '../operator/operator-command.ts';
+import { printable } from '../operator/printable.ts';
 import { readStopped } from '../operator/read-stopped.ts';
 import { type FilterFlags, stoppedFilterOf } from '../operator/stopped-filter.ts';
 
@@ -24,6 +25,13 @@ export function stoppedCommand(): Command {
     .option('--reason <reason>', 'stopped for this reason only')
     .option('--host <host>', 'of this host only')
     .option('--limit <n>', 'list at most this many; all of them are counted', '20')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  holdoff stopped --batch nightly --reason deadline
+  holdoff stopped --host shop.example --limit 500 --json`,
+    )
     .action((flags: Flags) =>
       withFleet('stopped', flags, async ({ redis }) => {
         const limit = limitOf(flags.limit);
@@ -55,7 +63,7 @@ function describe(
     .map(([reason, count]) => `${reason} ${count}`);
   const lines = entries.map(
     ({ at, reason, status, batch, url, detail }) =>
-      `${pc.dim(at.replace(/\.\d+Z$/, 'Z'))}  ${pc.yellow(reason)}  ${status === 0 ? '-' : status}  ${batch}  ${redactText(url)}\n    ${pc.dim(redactText(detail))}`,
+      `${pc.dim(at.replace(/\.\d+Z$/, 'Z'))}  ${pc.yellow(reason)}  ${status === 0 ? '-' : status}  ${printable(batch)}  ${printable(redactText(url))}\n    ${pc.dim(printable(redactText(detail)))}`,
   );
   const more = total > entries.length ? `\n${total - entries.length} more; --limit lists them` : '';
   return `${total} stopped: ${counts.join(', ')}\n${lines.join('\n')}${more}`;

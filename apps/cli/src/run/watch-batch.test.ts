@@ -80,3 +80,29 @@ test.each<[string, readonly Look[], number]>([
 ])('%s', async (_, looks, total) => {
   expect(await watched(looks)).toEqual({ ended: true, total });
 });
+
+test('a batch that is cancelled meanwhile ends with the URLs that are in it', async () => {
+  const seen = [
+    { jobs: { total: 3, done: 1, stopped: 0 }, cancelled: false, movedOn: 0 },
+    { jobs: { total: 3, done: 1, stopped: 1 }, cancelled: true, movedOn: 0 },
+    { jobs: { total: 3, done: 1, stopped: 2 }, cancelled: true, movedOn: 0 },
+  ];
+  let looks = 0;
+  const { ended, total } = await watchBatch({
+    gate: {
+      inspectBatch: async () => seen[Math.min(looks++, seen.length - 1)] as BatchSnapshot,
+      inspectHost: async () => undefined,
+    },
+    batch: 'b' as BatchId,
+    // Two of five were refused, since they came after the end.
+    total: 5,
+    inboxLength: async () => 0,
+    hosts: [],
+    hostsShown: 1,
+    everyMs: 1,
+    sleep: async () => undefined,
+    show: () => undefined,
+    stopped: () => looks > 20,
+  });
+  expect({ ended, total }).toEqual({ ended: true, total: 3 });
+});
