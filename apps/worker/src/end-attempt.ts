@@ -63,9 +63,13 @@ export async function endAttempt(
     left = true;
     if (!(await handOver.tryAgain())) return pauseFor(attempt, LOCAL_FAULT_PAUSE_MS);
   }
+  const disposition = left
+    ? await finish(attempt, end, evidenceFor(judged))
+    : await conclude(attempt, judged);
+  // Last: while Redis is away this waits for it, and nothing that the gate must learn may wait behind it.
   if (judged.target.hops === 0 && attempt.job.reads === undefined)
     await attempt.parts.remember(attempt.job.url, attempt.job.headersRef, judged.exchange);
-  return left ? finish(attempt, end, evidenceFor(judged)) : conclude(attempt, judged);
+  return disposition;
 }
 
 /** Settles at the host and at the job at once. */
