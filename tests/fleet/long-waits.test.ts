@@ -9,6 +9,8 @@ import { quietEnd } from './quiet-end.ts';
 
 /** Waits that outlive what happens meanwhile: the store killed, workers restarted, processes that end before they could tell. */
 const DAY_MS = 86_400_000;
+/** Starts and ends of a worker. */
+const ROUNDS = 8;
 const POLICY = `
 preset: balanced
 concurrency: 2
@@ -148,17 +150,15 @@ test('what it could not tell before it had to end is named in its log, and the j
 test('workers that restart in a loop change nothing about a wait', async () => {
   const urls = Array.from({ length: 30 }, (_, n) => fleet.url('restless', n === 0 ? '/p/0' : `/q/${n}`));
   await fleet.enqueue('restless', urls);
-  let over = false;
-  const end = quietEnd(fleet, 'restless', urls, ['restless']).finally(() => (over = true));
-  for (let round = 1; !over; round += 1) {
+  const end = quietEnd(fleet, 'restless', urls, ['restless']);
+  for (let round = 1; round <= ROUNDS; round += 1) {
     const child = await worker(`restless-${round}`);
     await wait(400);
     const exit = once(child, 'exit');
     child.kill(round % 2 === 0 ? 'SIGKILL' : 'SIGTERM');
-    if (round > 12) await worker('restless-last');
     await exit;
-    if (round > 12) break;
   }
+  await worker('restless-last');
   const { ids, batch, jobs } = await end;
   const seen = seenOf('restless');
   const results = (await fleet.results('restless')).map(({ job }) => job);

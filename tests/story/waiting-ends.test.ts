@@ -23,7 +23,7 @@ ramp: off
 hosts:
   HOST:deferring: { attempts: { max_total: 50 } }
 `;
-const PARKED = 3_000;
+const PARKED = 300;
 
 const says = (headers: Readonly<Record<string, string>>, times = 1_000) => [
   { path: '/p/*', times, answer: { kind: 'status' as const, status: 429, headers } },
@@ -38,6 +38,7 @@ beforeAll(async () => {
       { name: 'failing', rules: [{ path: '/p/*', answer: { kind: 'status', status: 503 } }] },
       { name: 'deferring', rules: says({}) },
       { name: 'parked' },
+      { name: 'kept' },
       { name: 'huge', rules: says({ 'Retry-After': '9'.repeat(40) }) },
       { name: 'past', rules: says({ 'Retry-After': 'Sun, 06 Nov 1994 08:49:37 GMT' }, 1) },
       { name: 'negative', rules: says({ 'Retry-After': '-5' }, 1) },
@@ -80,6 +81,21 @@ test('cancelling a batch ends its waiting URLs once they are let go, with nothin
   expect(batch.stoppedBy).toEqual({ cancelled: PARKED });
   expect(seenOf('parked')).toEqual([]);
 }, 120_000);
+
+test('cancelling a batch ends its waiting URLs also while their host is held', async () => {
+  const key = fleet.hostKey('kept');
+  await fleet.gate.hold(key, 'maintenance', 'owner');
+  const urls = Array.from({ length: 20 }, (_, n) => fleet.url('kept', `/p/${n}`));
+  await fleet.enqueue('kept', urls);
+  await fleet.until('all of them wait', async () =>
+    (await fleet.gate.inspectHost(key))?.waiting === 20 ? true : undefined,
+  );
+  await fleet.gate.cancelBatch('kept' as BatchId, 'owner');
+  const batch = await fleet.ended('kept', 20, 40_000);
+  expect(batch.stoppedBy).toEqual({ cancelled: 20 });
+  expect((await fleet.gate.inspectHost(key))?.hold).toMatchObject({ reason: 'maintenance' });
+  expect(seenOf('kept')).toEqual([]);
+}, 60_000);
 
 test('a wait of more seconds than a number can hold ends with the deadline, and nobody asks again', async () => {
   const url = fleet.url('huge', '/p/1');

@@ -51,6 +51,13 @@ test('what agrees is left alone', async () => {
   expect(await world.queue.getDelayedCount()).toBe(21);
 });
 
+test('jobs of a cancelled batch go to a worker, which ends them, also while their host is held', async () => {
+  await heldJobs(5);
+  for (const batch of await world.gate.listBatches()) await world.gate.cancelBatch(batch, 'owner');
+  expect(await sweep()).toMatchObject({ recalled: 5 });
+  expect(await world.queue.getDelayedCount()).toBe(0);
+});
+
 test('jobs that a lane has lost go to a worker, which asks the gate anew', async () => {
   const jobs = await heldJobs(5);
   await world.redis.del(`{holdoff}:lane:${HOST}`);

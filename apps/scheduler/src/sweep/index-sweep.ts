@@ -1,9 +1,12 @@
 import type { Redis } from 'ioredis';
-import type { Gate, HostKey, HostSnapshot, JobId, JobSnapshot } from '@holdoff/throttle-core';
+import type { BatchId, Gate, HostKey, HostSnapshot, JobId, JobSnapshot } from '@holdoff/throttle-core';
 import { type QueueNames, type UrlQueue, isUrlJobId, promoteCalled } from '@holdoff/url-job';
 
 export interface IndexSweepParts {
-  readonly gate: Pick<Gate, 'finish' | 'inspectHost' | 'inspectJob' | 'listHosts' | 'listLane'>;
+  readonly gate: Pick<
+    Gate,
+    'finish' | 'inspectBatch' | 'inspectHost' | 'inspectJob' | 'listHosts' | 'listLane'
+  >;
   readonly queue: Pick<UrlQueue, 'getBackend' | 'remove'>;
   readonly redis: Redis;
   readonly names: QueueNames;
@@ -15,7 +18,7 @@ export interface IndexSweepParts {
 export interface IndexSweepReport {
   /** Hosts and waiting jobs looked at. */
   readonly looked: number;
-  /** Jobs that the indexes had forgotten, sent to a worker, which asks the gate anew. */
+  /** Jobs that the indexes had forgotten, or whose batch was cancelled: sent to a worker, which asks the gate anew. */
   readonly recalled: number;
   /** Ledgers closed because the queue no longer has the job. */
   readonly orphaned: number;
@@ -117,13 +120,20 @@ export class IndexSweep {
     );
     const recall: JobId[] = [];
     let removed = 0;
+    // One look for each batch. At a held host nobody else would call these jobs before its owner does.
+    const cancelled = new Map<BatchId, boolean>();
+    const isCancelled = async (batch: BatchId): Promise<boolean> => {
+      const looked = cancelled.get(batch) ?? (await gate.inspectBatch(batch))?.cancelled ?? false;
+      cancelled.set(batch, looked);
+      return looked;
+    };
     for (const id of ids.filter(isUrlJobId)) {
       const job = id as string as JobId;
       const known = await gate.inspectJob(job);
       // Not entered by us: it comes up at its own time, and the worker judges it.
       if (known === undefined) continue;
       if (known.ended !== null) removed += await queue.remove(id);
-      else if (waitsForNothing(known)) recall.push(job);
+      else if (waitsForNothing(known) || (await isCancelled(known.batch))) recall.push(job);
     }
     return { looked: ids.length, removed, recall };
   }
