@@ -6,6 +6,7 @@ import { leaveHost } from './end-attempt.ts';
 import { type Passage, scopedTo } from './proxy/ask-proxy.ts';
 import { crawlDelayPace } from './robots/crawl-delay-pace.ts';
 import { type RobotsAsk, robotsRequest } from './robots/robots-book.ts';
+import { sendBudget } from './send-budget.ts';
 
 /** Short waits for another worker's request before the job steps back. */
 const PENDING_WAITS_MAX = 3;
@@ -79,31 +80,39 @@ async function fetchRobots(
   exit: ProxyExit | null,
   passage: Passage,
 ): Promise<Exclude<Answer, { kind: 'admitted' }> | 'known' | 'proxy_failed'> {
-  const { robots, scopeOf, fetchPage } = attempt.parts;
-  for (let ask: RobotsAsk | null = first; ask !== null;) {
-    const target = scopedTo({ ...page, url: ask.url, scope: scopeOf(ask.url) }, exit);
-    const answer = await askGate(attempt, target, 'robots');
-    if (answer.kind !== 'admitted') {
-      await robots.giveUp(ask);
-      return answer;
-    }
-    const { policy } = target.scope;
-    const request = {
-      body: policy.body,
-      budgetMs: policy.deadline.attemptMs,
-      signal: attempt.delivery.signal,
-      exit,
-    };
-    const exchange = await fetchPage(robotsRequest(ask, request));
-    const answered = answerOf(attempt, target, answer, exchange);
-    await passage.tell(exchange);
-    await leaveHost(attempt, answered);
-    if (exchange.outcome.source === 'proxy') {
+  const { robots, scopeOf, fetchPage, refuseUrl } = attempt.parts;
+  let claimed = true;
+  try {
+    for (let ask: RobotsAsk | null = first; ask !== null;) {
+      const target = scopedTo({ ...page, url: ask.url, scope: scopeOf(ask.url) }, exit);
+      // A redirect may name anything. The gate is asked for hosts that may be fetched from only.
+      const refused = refuseUrl(ask.url);
+      if (refused !== null) {
+        claimed = false;
+        await robots.learnRefused(ask, refused.detail);
+        return 'known';
+      }
+      const answer = await askGate(attempt, target, 'robots');
+      if (answer.kind !== 'admitted') return answer;
+      const { askedAtMonotonicMs } = answer;
+      const request = {
+        body: target.scope.policy.body,
+        budgetMs: sendBudget(target, askedAtMonotonicMs, askedAtMonotonicMs, attempt.parts),
+        signal: attempt.delivery.signal,
+        exit,
+      };
+      await robots.keepClaim(ask, request.budgetMs);
+      const exchange = await fetchPage(robotsRequest(ask, request));
+      const answered = answerOf(attempt, target, answer, exchange);
+      await passage.tell(exchange);
+      await leaveHost(attempt, answered);
       // It says nothing about the file: the job waits for its proxy, not for the host's robots.txt.
-      await robots.giveUp(ask);
-      return 'proxy_failed';
+      if (exchange.outcome.source === 'proxy') return 'proxy_failed';
+      ask = await robots.learn(ask, exchange);
     }
-    ask = await robots.learn(ask, exchange);
+    claimed = false;
+    return 'known';
+  } finally {
+    if (claimed) await robots.giveUp(first);
   }
-  return 'known';
 }

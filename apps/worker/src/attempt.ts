@@ -49,12 +49,12 @@ export interface WorkerParts {
   readonly gate: Gate;
   readonly scopeOf: (url: string) => Scope;
   readonly fetchPage: FetchPage;
-  readonly robots: Pick<RobotsBook, 'check' | 'learn' | 'giveUp'>;
+  readonly robots: Pick<RobotsBook, 'check' | 'learn' | 'learnRefused' | 'keepClaim' | 'giveUp'>;
   /** The proxy that carries requests for a target. null: none; undefined: the policy names a pool that is not here. */
   readonly exitOf: (attempt: Attempt, target: Target) => ProxyExit | null | undefined;
   readonly workerId: string;
-  /** Judges a URL before permission is asked: form, address, method. null: nothing against it. */
-  readonly refuseUrl: (url: string, policy: Policy) => Refusal | null;
+  /** Judges a URL before permission is asked: its form, and an address written in it. null: nothing against it. */
+  readonly refuseUrl: (url: string) => Refusal | null;
   /** The header set that the job names; undefined: no such set. */
   readonly headersOf: (job: UrlJob) => Readonly<Record<string, string>> | undefined;
   /** What tells an origin of our own whom it talks to; empty outside tests. */

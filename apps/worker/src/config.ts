@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { z } from 'zod';
 import { readSettings, STORE_SETTINGS, WATCHING_SETTINGS, wholeNumber } from '@holdoff/service-runtime';
 import { FAIL_POINTS, FAIL_SIGNALS } from './fail-point.ts';
+import { productTokenOf } from './robots/product-token.ts';
 
 /** Settings of one worker process, read once. Each field: meaning, unit, default. */
 export const workerConfigSchema = z.object({
@@ -78,8 +79,11 @@ export const workerConfigSchema = z.object({
     .min(1)
     .max(256)
     .regex(/^[\x20-\x7e]+$/)
+    .refine((agent) => productTokenOf(agent) !== null, {
+      error: 'must begin with a name that robots.txt files can use, such as AcmeBot/1.0',
+    })
     .default('Holdoff/0.1 (+https://github.com/holdoff/holdoff)')
-    .describe('User-Agent of every request; name a contact'),
+    .describe('User-Agent of every request; its name is the one that robots.txt files know; name a contact'),
   HEADERS_FILE: z
     .string()
     .default('')

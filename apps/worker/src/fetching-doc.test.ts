@@ -4,6 +4,8 @@ import { BAD_CONTENT_RULES, SIZE_LIMITS } from './fetch/fetch-fault.ts';
 import { INTERIM_MAX } from './fetch/send-request.ts';
 import { stopOfRule, URL_BYTES_MAX, URL_RULES } from './guard/check-url.ts';
 import { DEFAULT_POOL } from './guard/pool-limits.ts';
+import { productTokenOf } from './robots/product-token.ts';
+import { readConfig } from './config.ts';
 import { SENT_TO_ANY_ORIGIN } from './redirect/hop-headers.ts';
 import { ROBOTS_DEFAULTS } from './robots/robots-book.ts';
 import { ROBOTS_HOPS_MAX } from './robots/robots-record.ts';
@@ -42,7 +44,7 @@ test('figures are those of the code', () => {
     `${ROBOTS_BYTES_MAX / 1_024} KiB of it read`,
     `${ROBOTS_HOPS_MAX} redirects followed`,
     `nothing is allowed for ${ROBOTS_DEFAULTS.retryMs / 60_000} min`,
-    `under the token \`${ROBOTS_DEFAULTS.productToken}\``,
+    `(\`${productTokenOf(readConfig({}).USER_AGENT)}\`;`,
   ]) {
     expect(doc.replaceAll(/\s+/gu, ' ')).toContain(fact);
   }

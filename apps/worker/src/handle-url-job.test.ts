@@ -40,6 +40,58 @@ test('what robots.txt took is no part of the budget of the attempt', async () =>
   expect(world.seen.fetched.map(({ budgetMs }) => budgetMs)).toEqual([ATTEMPT_MS]);
 });
 
+/** A book that sends the worker for the file, and knows it afterwards. */
+function unknownRobots(world: ReturnType<typeof sampleWorld>, url = 'https://site.example/robots.txt') {
+  const told: string[] = [];
+  const ask = { origin: 'https://site.example', url, hops: 0, claim: 'c' };
+  const allowed = { kind: 'allowed', crawlDelaySeconds: null, by: 'rules' } as const;
+  const robots: typeof world.parts.robots = {
+    ...world.parts.robots,
+    check: async () => (told.length === 0 ? { kind: 'fetch', ask } : allowed),
+    learn: async () => (told.push('learned'), null),
+    learnRefused: async (_, detail) => void told.push(detail),
+    giveUp: async () => void told.push('given up'),
+  };
+  return { robots, told };
+}
+
+test('a worker that was frozen after the admission of a robots.txt does not send for it', async () => {
+  const world = sampleWorld();
+  const { robots } = unknownRobots(world);
+  const gate: typeof world.gate = {
+    ...world.gate,
+    async admit(request) {
+      const reply = await world.gate.admit(request);
+      if (request.purpose === 'robots')
+        world.clock.advance(world.parts.scopeOf('https://site.example/').rules.leaseMarginMs + 1);
+      return reply;
+    },
+  };
+  await handleUrlJob(sampleDelivery(), { ...world.parts, robots, gate });
+  expect(world.seen.fetched.map(({ url, budgetMs }) => [url.endsWith('/robots.txt'), budgetMs])).toEqual([
+    [true, 0],
+    [false, ATTEMPT_MS],
+  ]);
+});
+
+test('a robots.txt that leads where nothing may be fetched from is not asked for', async () => {
+  const world = sampleWorld();
+  const { robots, told } = unknownRobots(world, 'http://10.0.0.1/robots.txt');
+  const refuseUrl: typeof world.parts.refuseUrl = (url) =>
+    url.includes('10.0.0.1') ? { reason: 'address_not_allowed', detail: 'a private address' } : null;
+  await handleUrlJob(sampleDelivery(), { ...world.parts, robots, refuseUrl });
+  expect(told).toEqual(['a private address']);
+  expect(world.seen.fetched.map(({ url }) => url)).toEqual(['https://site.example/page']);
+});
+
+test('a gate that is away while it is asked for a robots.txt leaves the file to others', async () => {
+  const world = sampleWorld();
+  const { robots, told } = unknownRobots(world);
+  const gate = { ...world.gate, admit: () => Promise.reject(new Error('away')) };
+  await expect(handleUrlJob(sampleDelivery(), { ...world.parts, robots, gate })).rejects.toThrow('away');
+  expect(told).toEqual(['given up']);
+});
+
 test('all hops of an attempt share one budget', async () => {
   const world = sampleWorld(({ url }) => {
     world.clock.advance(12_000);

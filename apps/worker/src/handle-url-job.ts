@@ -3,11 +3,12 @@ import type { Disposition } from './apply-decision.ts';
 import { type Admitted, type Answer, askGate } from './ask-gate.ts';
 import { askRobots, type RobotsAnswer } from './ask-robots.ts';
 import { Attempt, type Delivery, type Target, type WorkerParts } from './attempt.ts';
-import { answerOf } from './decide-step.ts';
+import { type Answered, answerOf } from './decide-step.ts';
 import { readPage } from './handler/read-page.ts';
 import { askProxy, type Passage, type PassageReply, scopedTo } from './proxy/ask-proxy.ts';
 import { hopHeaders } from './redirect/hop-headers.ts';
 import { type HopPosition, urlFingerprint } from './redirect/next-hop.ts';
+import { sendBudget } from './send-budget.ts';
 import { endAttempt, endUnsent, leaveHost, withHop } from './end-attempt.ts';
 
 type Headers = Readonly<Record<string, string>>;
@@ -37,7 +38,7 @@ export async function handleUrlJob(delivery: Delivery, parts: WorkerParts): Prom
     );
 
   for (;;) {
-    const refused = parts.refuseUrl(target.url, target.scope.policy);
+    const refused = parts.refuseUrl(target.url);
     if (refused !== null) return endUnsent(attempt, target.url, refused.reason, refused.detail);
 
     const exit = parts.exitOf(attempt, target);
@@ -52,27 +53,10 @@ export async function handleUrlJob(delivery: Delivery, parts: WorkerParts): Prom
     const proxy = await askProxy(attempt, target, exit);
     if (proxy.kind !== 'go') return notThrough(attempt, target, proxy);
     const { passage } = proxy;
-    const permit = await askForPage(attempt, target, exit, passage);
-    if (permit.kind !== 'admitted') {
-      await passage.leave();
-      return permit.refused();
-    }
-    target = permit.target;
-    const { answer } = permit;
-
-    firstAskedAtMs ??= answer.askedAtMonotonicMs;
-    const exchange = await parts.fetchPage({
-      url: target.url,
-      method: read.value.method,
-      headers: await headersFor(attempt, own, target, answer),
-      body: target.scope.policy.body,
-      budgetMs: budgetLeft(target, firstAskedAtMs, answer.askedAtMonotonicMs, parts),
-      signal: delivery.signal,
-      exit,
-    });
-    const answered = answerOf(attempt, target, answer, exchange);
-    await passage.tell(exchange);
-    await passage.leave();
+    const sent = await askAndSend(attempt, own, target, passage, exit, firstAskedAtMs);
+    if (sent.kind === 'refused') return sent.refused();
+    const { answered } = sent;
+    firstAskedAtMs ??= answered.admitted.askedAtMonotonicMs;
     const startedAtMs = firstAskedAtMs;
     if (answered.step.kind === 'conclude')
       return endAttempt(attempt, answered, () => readPage(attempt, answered, startedAtMs));
@@ -82,10 +66,44 @@ export async function handleUrlJob(delivery: Delivery, parts: WorkerParts): Prom
   }
 }
 
-type Permit =
-  | { readonly kind: 'admitted'; readonly target: Target; readonly answer: Admitted }
-  /** Says where the queue job goes instead. */
-  | { readonly kind: 'refused'; readonly refused: () => Promise<Disposition> | Disposition };
+/** Says where the queue job goes instead. */
+interface Refused {
+  readonly kind: 'refused';
+  readonly refused: () => Promise<Disposition> | Disposition;
+}
+type Permit = { readonly kind: 'admitted'; readonly target: Target; readonly answer: Admitted } | Refused;
+
+/** One request, if robots.txt and the gate allow it. Whatever comes of it, the proxy is free for others afterwards. */
+async function askAndSend(
+  attempt: Attempt,
+  own: Headers,
+  asked: Target,
+  passage: Passage,
+  exit: ProxyExit | null,
+  firstAskedAtMs: number | null,
+): Promise<{ readonly kind: 'sent'; readonly answered: Answered } | Refused> {
+  const { job, parts, delivery } = attempt;
+  try {
+    const permit = await askForPage(attempt, asked, exit, passage);
+    if (permit.kind === 'refused') return permit;
+    const { target, answer } = permit;
+    const beganAtMs = firstAskedAtMs ?? answer.askedAtMonotonicMs;
+    const exchange = await parts.fetchPage({
+      url: target.url,
+      method: job.method,
+      headers: await headersFor(attempt, own, target, answer),
+      body: target.scope.policy.body,
+      budgetMs: sendBudget(target, beganAtMs, answer.askedAtMonotonicMs, parts),
+      signal: delivery.signal,
+      exit,
+    });
+    const answered = answerOf(attempt, target, answer, exchange);
+    await passage.tell(exchange);
+    return { kind: 'sent', answered };
+  } finally {
+    await passage.leave();
+  }
+}
 
 /** Asks robots.txt, then the gate, for one request. */
 async function askForPage(
@@ -151,17 +169,6 @@ function firstTarget(job: UrlJob, parts: WorkerParts): Target {
 
 function hopTarget(next: HopPosition, parts: WorkerParts): Target {
   return { ...next, purpose: 'hop', scope: parts.scopeOf(next.url) };
-}
-
-/**
- * One budget for all hops of the attempt, ms, counted from the question that began it: what robots.txt took before is
- * no part of it. A worker that was frozen between the question and here must not send: its lease may be somebody
- * else's by now.
- */
-function budgetLeft(target: Target, firstAskedAtMs: number, askedAtMs: number, parts: WorkerParts): number {
-  const nowMs = parts.monotonicMs();
-  if (nowMs - askedAtMs > target.scope.rules.leaseMarginMs) return 0;
-  return Math.max(0, target.scope.policy.deadline.attemptMs - (nowMs - firstAskedAtMs));
 }
 
 /** What the queue job must carry to go on where it is; null: what it has. */

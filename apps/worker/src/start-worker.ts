@@ -32,6 +32,7 @@ import { createSinks } from './sinks/create-sinks.ts';
 import { openStores, type Stores } from './stores.ts';
 import { watchSurroundings } from './watch-surroundings.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
+import { productTokenOf } from './robots/product-token.ts';
 import { createWorkerParts, type PartsInput } from './worker-parts.ts';
 
 const PROBE_EVERY_MS = 5_000;
@@ -113,10 +114,14 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
 
 function settingsOf(
   config: WorkerConfig,
-): Pick<PartsInput, 'workerId' | 'deployment' | 'followMax' | 'stoppedKept' | 'traceHeaders' | 'failAt'> {
+): Pick<
+  PartsInput,
+  'workerId' | 'deployment' | 'productToken' | 'followMax' | 'stoppedKept' | 'traceHeaders' | 'failAt'
+> {
   return {
     workerId: config.WORKER_ID,
     deployment: config.HOLDOFF_DEPLOYMENT,
+    productToken: productTokenOf(config.USER_AGENT) ?? '',
     followMax: config.FOLLOW_MAX,
     stoppedKept: config.STOPPED_KEPT,
     traceHeaders: config.TRACE_HEADERS === 'on',

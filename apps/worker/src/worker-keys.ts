@@ -6,8 +6,8 @@ import { queueNames } from '@holdoff/url-job';
  *
  * | key | content | TTL |
  * |---|---|---|
- * | `{d}:robots:<origin>` | what the origin's robots.txt says to us, JSON | its freshness, 24 h at most |
- * | `{d}:robots-claim:<origin>` | the worker that fetches it now | one attempt |
+ * | `{d}:robots:<token>:<origin>` | what the origin's robots.txt says to us under that product token, JSON | its freshness, 24 h at most |
+ * | `{d}:robots-claim:<origin>` | who fetches it now, or `failed` | one request, or a pause |
  * | `{d}:validators:<digest>` | `ETag` and `Last-Modified` of a page, JSON | the store's, 30 days by default |
  * | `{d}:followed:<batch>` | set of the job ids that handlers and sitemaps added to a batch | 7 days |
  * | `{d}:results` | stream of results, for the sink `stream` | none, a length |
@@ -15,7 +15,7 @@ import { queueNames } from '@holdoff/url-job';
 export interface WorkerKeys {
   readonly results: string;
   followed(batch: string): string;
-  robots(origin: string): string;
+  robots(origin: string, productToken: string): string;
   robotsClaim(origin: string): string;
   validators(url: string, headersRef: string | null): string;
 }
@@ -26,7 +26,7 @@ export function workerKeys(deployment: string, resultsId = ''): WorkerKeys {
   return {
     results: `${prefix}:results`,
     followed: (batch) => `${followed}${batch}`,
-    robots: (origin) => `${prefix}:robots:${origin}`,
+    robots: (origin, productToken) => `${prefix}:robots:${productToken}:${origin}`,
     robotsClaim: (origin) => `${prefix}:robots-claim:${origin}`,
     // A page may look different to other headers, so validators are kept for each header set by itself.
     validators: (url, headersRef) =>

@@ -34,6 +34,8 @@ export interface PartsInput {
   readonly pools: ProxyPools;
   readonly headerSets: ReadonlyMap<string, HeaderSet>;
   readonly handler: HandlerPool | null;
+  /** The name robots.txt files know us by. */
+  readonly productToken: string;
   /** URLs that handlers may add to one batch. */
   readonly followMax: number;
   /** Stopped jobs kept to browse and replay. */
@@ -67,6 +69,7 @@ function joinParts(input: PartsInput): WorkerParts {
     workerId: input.workerId,
     robots: new RobotsBook({
       ...ROBOTS_DEFAULTS,
+      productToken: input.productToken,
       redis: stores.queueRedis,
       keys,
       monotonicMs: () => performance.now(),

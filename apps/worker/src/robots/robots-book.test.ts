@@ -34,7 +34,7 @@ beforeEach(async () => {
 });
 
 const book = (): RobotsBook =>
-  new RobotsBook({ ...ROBOTS_DEFAULTS, redis, keys, monotonicMs: () => clockMs });
+  new RobotsBook({ ...ROBOTS_DEFAULTS, productToken: 'Holdoff', redis, keys, monotonicMs: () => clockMs });
 
 /** Does what the worker does: checks, and fetches where it is told to, up to `requestsMax` times. */
 async function settle(robots: RobotsBook, url: string, requestsMax = 10): Promise<RobotsVerdict> {
@@ -184,15 +184,23 @@ describe('the fleet', () => {
   test('rules end after 24 hours at most, an unreachable file stops its origin for a bounded time', async () => {
     say = text('User-agent: *\nDisallow: /a');
     await settle(book(), `${server.origin}/a`);
-    expect(await redis.pttl(keys.robots(server.origin))).toBeLessThanOrEqual(86_400_000);
+    expect(await redis.pttl(keys.robots(server.origin, 'Holdoff'))).toBeLessThanOrEqual(86_400_000);
     await redis.flushall();
     say = status('500 Oops');
     await settle(book(), `${server.origin}/a`);
-    const leftMs = await redis.pttl(keys.robots(server.origin));
+    const leftMs = await redis.pttl(keys.robots(server.origin, 'Holdoff'));
     expect(leftMs).toBeGreaterThan(0);
     expect(leftMs).toBeLessThanOrEqual(ROBOTS_DEFAULTS.retryMs);
     expect(
-      () => new RobotsBook({ ...ROBOTS_DEFAULTS, redis, keys, keepMs: 86_400_001, monotonicMs: () => 0 }),
+      () =>
+        new RobotsBook({
+          ...ROBOTS_DEFAULTS,
+          productToken: 'Holdoff',
+          redis,
+          keys,
+          keepMs: 86_400_001,
+          monotonicMs: () => 0,
+        }),
     ).toThrow('24 hours');
   });
 
@@ -200,16 +208,48 @@ describe('the fleet', () => {
     say = text('User-agent: *\nDisallow: /a');
     const robots = book();
     await settle(robots, `${server.origin}/a`);
-    await redis.set(keys.robots(server.origin), JSON.stringify({ kind: 'absent', status: 404 }));
+    await redis.set(keys.robots(server.origin, 'Holdoff'), JSON.stringify({ kind: 'absent', status: 404 }));
     expect((await robots.check(`${server.origin}/a`, null, 0, 'w1')).kind).toBe('disallowed');
     clockMs += 60_001;
     expect((await robots.check(`${server.origin}/a`, null, 0, 'w1')).kind).toBe('allowed');
   });
 
+  test('a claim that somebody else has by now is neither ended nor prolonged', async () => {
+    const verdict = await book().check(`${server.origin}/a`, null, 0, 'w1');
+    if (verdict.kind !== 'fetch') throw new Error(verdict.kind);
+    await redis.set(keys.robotsClaim(server.origin), 'another', 'PX', 5_000);
+    await book().giveUp(verdict.ask);
+    await book().keepClaim(verdict.ask, 3_600_000);
+    await book().learnRefused(verdict.ask, 'a private address');
+    expect(await redis.get(keys.robotsClaim(server.origin))).toBe('another');
+    expect(await redis.pttl(keys.robotsClaim(server.origin))).toBeLessThanOrEqual(5_000);
+  });
+
+  test('a claim lasts as long as its request may take', async () => {
+    const verdict = await book().check(`${server.origin}/a`, null, 0, 'w1');
+    if (verdict.kind !== 'fetch') throw new Error(verdict.kind);
+    await book().keepClaim(verdict.ask, 3_600_000);
+    expect(await redis.pttl(keys.robotsClaim(server.origin))).toBeGreaterThan(3_600_000);
+  });
+
+  test('what is known under one name says nothing under another', async () => {
+    say = text('User-agent: AcmeBot\nDisallow: /');
+    await settle(book(), `${server.origin}/a`);
+    const acme = new RobotsBook({
+      ...ROBOTS_DEFAULTS,
+      productToken: 'AcmeBot',
+      redis,
+      keys,
+      monotonicMs: () => clockMs,
+    });
+    expect((await settle(book(), `${server.origin}/a`)).kind).toBe('allowed');
+    expect((await settle(acme, `${server.origin}/a`)).kind).toBe('disallowed');
+  });
+
   test('a record that cannot be read is fetched again', async () => {
     for (const broken of ['', 'null', '{"kind":"rules","rules":7}', '{"kind":"other"}']) {
       await redis.flushall();
-      await redis.set(keys.robots(server.origin), broken);
+      await redis.set(keys.robots(server.origin, 'Holdoff'), broken);
       expect((await book().check(`${server.origin}/a`, null, 0, 'w1')).kind).toBe('fetch');
     }
   });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { PageExchange, PageRequest } from '../fetch-page.ts';
 import type { WorkerKeys } from '../worker-keys.ts';
@@ -29,24 +30,25 @@ export interface RobotsAsk {
   readonly origin: string;
   readonly url: string;
   readonly hops: number;
+  /** Under which the origin is claimed: nobody else's claim is ended or prolonged. */
+  readonly claim: string;
 }
 
 export interface RobotsBookOptions {
-  readonly redis: Pick<Redis, 'get' | 'set' | 'del'>;
+  readonly redis: Pick<Redis, 'get' | 'set' | 'eval'>;
   readonly keys: WorkerKeys;
-  /** The name robots.txt files know us by. */
+  /** The name robots.txt files know us by. What is known under another name is not known under this one. */
   readonly productToken: string;
   /** How long rules are used; RFC 9309 §2.4 says 24 h at most. */
   readonly keepMs: number;
   /** How long an unreachable robots.txt stops its origin before it is asked for again. */
   readonly retryMs: number;
-  /** Longest time one worker may take to fetch one. */
+  /** How long a worker may take to get permission for a request, and to learn from its answer. */
   readonly claimMs: number;
   readonly monotonicMs: () => number;
 }
 
 export const ROBOTS_DEFAULTS = {
-  productToken: 'Holdoff',
   keepMs: 86_400_000,
   retryMs: 600_000,
   claimMs: 45_000,
@@ -55,16 +57,27 @@ export const ROBOTS_DEFAULTS = {
 /** Rules used from this process's memory before Redis is asked again. */
 const MEMORY_MS = 60_000;
 const MEMORY_ORIGINS_MAX = 500;
+/** Over all of them: one file may have ten thousands. */
+const MEMORY_RULES_MAX = 100_000;
 const PENDING_RETRY_MS = 500;
 /** An origin whose robots.txt fails this often in a row allows nothing until the record ends. */
 const UNREACHABLE_TRIES_MAX = 5;
 /** Before the second try; doubled for each later one. */
 const UNREACHABLE_PAUSE_MS = 1_000;
 
+/** KEYS claim. ARGV whose claim it must be, its new value ('': none), ms. */
+const CHANGE_CLAIM = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if ARGV[2] == '' then return redis.call('DEL', KEYS[1]) end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return 1`;
+
 /** What the fleet knows of robots.txt files, one per origin. Fetches nothing itself: requests go through the gate. */
 export class RobotsBook {
   readonly #options: RobotsBookOptions;
   readonly #memory = new Map<string, { readonly record: RobotsRecord; readonly untilMs: number }>();
+
+  #memoryRules = 0;
 
   constructor(options: RobotsBookOptions) {
     if (options.keepMs > 86_400_000) throw new Error('robots.txt may be kept for 24 hours at most');
@@ -110,10 +123,10 @@ export class RobotsBook {
     const reading = readRobots(exchange, ask.hops, productToken);
     switch (reading.kind) {
       case 'hop':
-        return { origin: ask.origin, url: reading.url, hops: ask.hops + 1 };
+        return { ...ask, url: reading.url, hops: ask.hops + 1 };
       case 'record':
         if (reading.record.kind === 'unreachable') return this.#failed(ask, reading.record, retryMs);
-        await redis.set(keys.robots(ask.origin), JSON.stringify(reading.record), 'PX', keepMs);
+        await redis.set(keys.robots(ask.origin, productToken), JSON.stringify(reading.record), 'PX', keepMs);
         this.#remember(ask.origin, reading.record, keepMs);
         break;
       case 'same_fate':
@@ -127,31 +140,51 @@ export class RobotsBook {
     return null;
   }
 
+  /** A redirect led where nothing may be fetched from: nobody can say what the file says. */
+  async learnRefused(ask: RobotsAsk, detail: string): Promise<void> {
+    await this.#failed(ask, { kind: 'unreachable', detail, tries: 1 }, this.#options.retryMs);
+  }
+
+  /** Before a request that may take `forMs`: nobody else shall ask meanwhile. */
+  async keepClaim(ask: RobotsAsk, forMs: number): Promise<void> {
+    await this.#changeClaim(ask, ask.claim, Math.ceil(forMs) + this.#options.claimMs);
+  }
+
   /** Counts the failure; the claim stays for a growing while, so that nobody asks again at once. */
   async #failed(
     ask: RobotsAsk,
     record: Extract<RobotsRecord, { kind: 'unreachable' }>,
     keptMs: number,
   ): Promise<null> {
-    const { redis, keys } = this.#options;
+    const { redis, keys, productToken } = this.#options;
     const known = await this.#recall(ask.origin);
     const tries = known?.kind === 'unreachable' ? known.tries + 1 : record.tries;
-    await redis.set(keys.robots(ask.origin), JSON.stringify({ ...record, tries }), 'PX', keptMs);
-    await redis.set(keys.robotsClaim(ask.origin), 'failed', 'PX', UNREACHABLE_PAUSE_MS * 2 ** (tries - 1));
+    await redis.set(
+      keys.robots(ask.origin, productToken),
+      JSON.stringify({ ...record, tries }),
+      'PX',
+      keptMs,
+    );
+    await this.#changeClaim(ask, 'failed', UNREACHABLE_PAUSE_MS * 2 ** (tries - 1));
     return null;
   }
 
   /** The gate let no robots request through now: somebody else may try. */
   async giveUp(ask: RobotsAsk): Promise<void> {
-    await this.#options.redis.del(this.#options.keys.robotsClaim(ask.origin));
+    await this.#changeClaim(ask, '', 0);
+  }
+
+  async #changeClaim(ask: RobotsAsk, value: string, forMs: number): Promise<void> {
+    const { redis, keys } = this.#options;
+    await redis.eval(CHANGE_CLAIM, 1, keys.robotsClaim(ask.origin), ask.claim, value, forMs);
   }
 
   async #recall(origin: string): Promise<RobotsRecord | undefined> {
     const remembered = this.#memory.get(origin);
     if (remembered !== undefined && this.#options.monotonicMs() < remembered.untilMs)
       return remembered.record;
-    this.#memory.delete(origin);
-    const text = await this.#options.redis.get(this.#options.keys.robots(origin));
+    this.#forget(origin);
+    const text = await this.#options.redis.get(this.#options.keys.robots(origin, this.#options.productToken));
     const record = text === null ? undefined : decodeRecord(text);
     if (record !== undefined && record.kind !== 'unreachable') this.#remember(origin, record, MEMORY_MS);
     return record;
@@ -159,20 +192,33 @@ export class RobotsBook {
 
   async #claim(origin: string, worker: string): Promise<RobotsVerdict> {
     const { redis, keys, claimMs } = this.#options;
-    const claimed = await redis.set(keys.robotsClaim(origin), worker, 'PX', claimMs, 'NX');
+    const claim = `${worker}.${randomUUID()}`;
+    const claimed = await redis.set(keys.robotsClaim(origin), claim, 'PX', claimMs, 'NX');
     if (claimed === null) return { kind: 'pending', retryInMs: PENDING_RETRY_MS };
-    return { kind: 'fetch', ask: { origin, url: `${origin}/robots.txt`, hops: 0 } };
+    return { kind: 'fetch', ask: { origin, url: `${origin}/robots.txt`, hops: 0, claim } };
   }
 
   #remember(origin: string, record: RobotsRecord, keptMs: number): void {
     if (record.kind === 'unreachable') return;
-    this.#memory.delete(origin);
+    this.#forget(origin);
+    this.#memoryRules += ruleCount(record);
     this.#memory.set(origin, { record, untilMs: this.#options.monotonicMs() + Math.min(keptMs, MEMORY_MS) });
     for (const oldest of this.#memory.keys()) {
-      if (this.#memory.size <= MEMORY_ORIGINS_MAX) break;
-      this.#memory.delete(oldest);
+      if (this.#memory.size <= MEMORY_ORIGINS_MAX && this.#memoryRules <= MEMORY_RULES_MAX) break;
+      this.#forget(oldest);
     }
   }
+
+  #forget(origin: string): void {
+    const known = this.#memory.get(origin);
+    if (known === undefined) return;
+    this.#memoryRules -= ruleCount(known.record);
+    this.#memory.delete(origin);
+  }
+}
+
+function ruleCount(record: RobotsRecord): number {
+  return record.kind === 'rules' ? record.rules.length : 0;
 }
 
 /** The request for a robots.txt: any content type, the first 500 KiB, whatever the policy says of pages. */

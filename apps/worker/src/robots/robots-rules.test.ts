@@ -149,3 +149,11 @@ describe('limits', () => {
     );
   });
 });
+
+test('a rule that is written ten thousand times is one rule', () => {
+  const body = new TextEncoder().encode(`User-agent: *\n${'Allow: /a\nDisallow: /b\n'.repeat(10_000)}`);
+  expect(parseRobots(body, 'Holdoff').rules).toEqual([
+    { allow: true, pattern: '/a' },
+    { allow: false, pattern: '/b' },
+  ]);
+});

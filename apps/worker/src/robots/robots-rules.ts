@@ -71,12 +71,18 @@ export function isAllowed(rules: readonly RobotsRule[], url: URL): boolean {
 class Group {
   present = false;
   crawlDelaySeconds: number | null = null;
-  readonly rules: RobotsRule[] = [];
+  /** By what they say: a file of ten thousand equal lines is one rule. */
+  readonly #rules = new Map<string, RobotsRule>();
+
+  get rules(): RobotsRule[] {
+    return [...this.#rules.values()];
+  }
 
   add(allow: boolean, path: string): void {
     const anchored = path.endsWith('$');
     const text = normalisePath(anchored ? path.slice(0, -1) : path).replaceAll('$', '%24');
-    this.rules.push({ allow, pattern: anchored ? `${text}$` : text });
+    const pattern = anchored ? `${text}$` : text;
+    this.#rules.set(`${allow} ${pattern}`, { allow, pattern });
   }
 
   /** Of several delays the longest is meant for us as well. */

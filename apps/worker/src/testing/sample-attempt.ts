@@ -62,6 +62,8 @@ export function sampleWorld(
     robots: {
       check: async () => ({ kind: 'allowed', crawlDelaySeconds: null, by: 'rules' }),
       learn: async () => null,
+      learnRefused: () => Promise.resolve(),
+      keepClaim: () => Promise.resolve(),
       giveUp: async () => undefined,
     },
     exitOf: () => null,
