@@ -34,11 +34,10 @@ export async function applyDisposition(
     case 'complete':
       return { end: disposition.end };
     case 'delay':
-      if (disposition.data !== null) await job.updateData(disposition.data);
-      await moves.moveToDelayed(job.id ?? '', Math.ceil(disposition.untilMs), token);
+      await moves.moveToDelayed(job.id ?? '', Math.ceil(disposition.untilMs), token, disposition.data);
       throw new DelayedError();
     case 'abandon':
-      await moves.moveToDelayed(job.id ?? '', (await moves.nowMs()) + ABANDONED_MS, token);
+      await moves.moveToDelayed(job.id ?? '', (await moves.nowMs()) + ABANDONED_MS, token, null);
       throw new DelayedError();
   }
 }

@@ -1,9 +1,10 @@
+import type { UrlJob } from '@holdoff/url-job';
 import type { Stores } from './stores.ts';
 
 /** Moves of a queue job in time, on Redis' clock. This machine's own may be an hour off until its guard notices. */
 export interface QueueMoves {
-  /** Rejects where the job is not ours: its lock is gone. */
-  moveToDelayed(job: string, untilMs: number, token: string | undefined): Promise<void>;
+  /** `data`: what the job goes on with; null: as it is. Rejects, and changes nothing, where the job's lock is not ours. */
+  moveToDelayed(job: string, untilMs: number, token: string | undefined, data: UrlJob | null): Promise<void>;
   /** Redis' time; waits for as long as Redis is away. */
   nowMs(): Promise<number>;
 }
@@ -14,8 +15,9 @@ export interface QueueMoves {
  */
 export function queueMoves({ queue, queueRedis }: Pick<Stores, 'queue' | 'queueRedis'>): QueueMoves {
   return {
-    async moveToDelayed(job, untilMs, token) {
-      await queue.getBackend().moveToDelayed(job, untilMs, 0, token, { skipAttempt: true });
+    async moveToDelayed(job, untilMs, token, data) {
+      const changed = data === null ? {} : { fieldsToUpdate: { data: JSON.stringify(data) } };
+      await queue.getBackend().moveToDelayed(job, untilMs, 0, token, { skipAttempt: true, ...changed });
     },
     async nowMs() {
       const [seconds, micros] = await queueRedis.time();

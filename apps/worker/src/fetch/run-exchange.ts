@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { Outcome } from '@holdoff/throttle-core';
 import { contentTypeFault } from '../decode/content-type.ts';
 import { ACCEPT_ENCODING, readContentCoding, transferCodingFault } from '../decode/content-coding.ts';
@@ -52,11 +53,14 @@ export async function runExchange(
   };
   const route = routeOf(exit, url);
   if (route !== 'direct') budget.phase = 'proxy';
-  const first = await sendRequest(wire, exit.pooled, budget);
+  const startedAt = performance.now();
+  const first = await sendRequest(wire, exit.pooled, startedAt, budget);
   // An idle socket's closing crossed our request: the server has answered nobody. GET and HEAD may go again at
-  // once (RFC 9112 §9.3.1), over a socket that cannot be stale; the host sees one request.
+  // once (RFC 9112 §9.3.1), over a socket that cannot be stale.
   const reply =
-    isStale(first) && budget.ended === undefined ? await sendRequest(wire, exit.fresh, budget) : first;
+    isStale(first) && budget.ended === undefined
+      ? await sendRequest(wire, exit.fresh, startedAt, budget)
+      : first;
   if (reply.kind === 'no_answer') return { kind: 'failed', fault: reply.fault, sent: reply.sent };
   return takeApart(request, url, reply, route, budget);
 }

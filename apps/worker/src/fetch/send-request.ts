@@ -21,6 +21,7 @@ export interface Answer {
   readonly response: IncomingMessage;
   readonly stream: GotRequest;
   readonly receivedAtMs: number;
+  /** From the start of the exchange to here, what a stale socket took included. */
   readonly latencyMs: number;
 }
 
@@ -43,14 +44,15 @@ export const INTERIM_MAX = 16;
 export function sendRequest(
   request: WireRequest,
   agents: AgentPair,
+  /** When the exchange began, monotonic. */
+  startedAt: number,
   budget: AttemptBudget,
 ): Promise<Answer | NoAnswer> {
   if (budget.ended !== undefined) {
     return Promise.resolve({ kind: 'no_answer', fault: budget.ended, sent: false, staleSocket: false });
   }
   return new Promise((resolve) => {
-    const startedAt = performance.now();
-    const wire: WireState = { ready: false, reused: false, bytesBefore: 0, socket: undefined };
+    const wire: WireState = { ready: false, reused: false, takenAt: 0, bytesBefore: 0, socket: undefined };
     const stream = got.stream(request.url, {
       method: request.method,
       headers: { 'user-agent': undefined, ...request.headers },
@@ -93,6 +95,8 @@ interface WireState {
   ready: boolean;
   /** An earlier exchange used this socket. */
   reused: boolean;
+  /** When the request was given to the socket, monotonic. */
+  takenAt: number;
   bytesBefore: number;
   socket: Socket | undefined;
 }
@@ -116,6 +120,7 @@ function watch(
   });
   request.once('socket', (socket: Socket) => {
     wire.socket = socket;
+    wire.takenAt = performance.now();
     wire.bytesBefore = socket.bytesRead;
     wire.reused = ESTABLISHED.has(socket);
     const ready = (): void => {
@@ -150,9 +155,13 @@ const CLOSED: ReadonlySet<string> = new Set([
   'ERR_STREAM_DESTROYED',
 ]);
 
+/** A server that takes longer to close may have begun to work on the request: that is an answer, and not sent again. */
+const STALE_WITHIN_MS = 1_000;
+
 function isStale(fault: FetchFault, wire: WireState): boolean {
   return (
     fault.kind === 'transport' &&
+    performance.now() - wire.takenAt <= STALE_WITHIN_MS &&
     CLOSED.has(fault.code) &&
     wire.reused &&
     wire.socket?.bytesRead === wire.bytesBefore

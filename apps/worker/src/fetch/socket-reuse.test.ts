@@ -82,6 +82,36 @@ test('a server that cuts the new socket too is a failure after that one replay',
   expect(server.requestLines.filter((line) => line.startsWith('GET /b'))).toHaveLength(2);
 });
 
+test('a server that took its time before it cut the connection had the request: it is not sent again', async () => {
+  const fetcher = fetcherWith();
+  let answers = 0;
+  const server = await rawServer((socket) => {
+    if (answers++ === 0) socket.write(answer('200 OK', [], 'page'));
+    else setTimeout(() => socket.resetAndDestroy(), 1_200);
+  });
+  open.push(server);
+  await fetcher.fetchPage(pageRequest(`${server.origin}/a`));
+  const page = await fetcher.fetchPage(pageRequest(`${server.origin}/b`));
+  expect(page).toMatchObject({ outcome: { class: 'transport' }, sent: true });
+  expect(server.requestLines).toHaveLength(2);
+});
+
+test('what a stale socket took is part of the time until the answer, which began no earlier', async () => {
+  const fetcher = fetcherWith();
+  let answers = 0;
+  const server = await rawServer((socket) => {
+    answers += 1;
+    if (answers === 2) setTimeout(() => socket.resetAndDestroy(), 400);
+    else socket.write(answer(answers === 1 ? '200 OK' : '429 Too Many Requests', ['Retry-After: 5'], 'page'));
+  });
+  open.push(server);
+  await fetcher.fetchPage(pageRequest(`${server.origin}/a`));
+  const page = await fetcher.fetchPage(pageRequest(`${server.origin}/b`));
+  expect(page.status).toBe(429);
+  expect(page.latencyMs).toBeGreaterThanOrEqual(400);
+  expect(page.durationMs - page.latencyMs).toBeLessThan(300);
+});
+
 test('a reset after the first byte of the answer is not replayed, nor one on a new socket', async () => {
   const fetcher = fetcherWith();
   let answers = 0;
