@@ -55,8 +55,8 @@ export interface WorkerParts {
   readonly workerId: string;
   /** Judges a URL before permission is asked: its form, and an address written in it. null: nothing against it. */
   readonly refuseUrl: (url: string) => Refusal | null;
-  /** The header set that the job names; undefined: no such set. */
-  readonly headersOf: (job: UrlJob) => Readonly<Record<string, string>> | undefined;
+  /** A header set by its name, null: an empty one; undefined: no such set. */
+  readonly headersOf: (headersRef: string | null) => Readonly<Record<string, string>> | undefined;
   /** What tells an origin of our own whom it talks to; empty outside tests. */
   readonly traceHeaders: (attempt: Attempt, admitted: Admitted) => Readonly<Record<string, string>>;
   /** Headers that ask for the page only if it is another one than was delivered before. */
@@ -137,6 +137,11 @@ export class Attempt {
     this.delivery = delivery;
     this.parts = parts;
     this.batch = job.batch as BatchId;
+  }
+
+  /** Name of the header set for the job's own origin: the job's, or else the policy's. null: none. */
+  get headersRef(): string | null {
+    return this.job.headersRef ?? this.parts.scopeOf(this.job.url).settings.headersRef;
   }
 
   /** A fresh operation id: a command that is sent again after a reconnect carries the same one. */

@@ -12,7 +12,7 @@ import type { Admitted } from './ask-gate.ts';
 import type { Attempt, Scope, Target } from './attempt.ts';
 import type { PageExchange } from './fetch-page.ts';
 import type { HandlerVerdict } from './handler/handler-verdict.ts';
-import { type HopPosition, nextHop } from './redirect/next-hop.ts';
+import { type HopPosition, type HopVerdict, nextHop } from './redirect/next-hop.ts';
 
 /** What comes after one exchange. */
 type Step =
@@ -59,10 +59,7 @@ export function answerOf(
   const receivedAtMs = nowMs - Math.max(0, exchange.durationMs - exchange.latencyMs);
   const { status, headers } = exchange;
   const hints = readServerWait({ status, headers, receivedAtMs }, target.scope.policy.retryAfter);
-  const verdict =
-    exchange.redirectTo === null
-      ? null
-      : nextHop(target, exchange.redirectTo, target.scope.policy.redirects.hopsMax);
+  const verdict = exchange.redirectTo === null ? null : judgeHop(attempt, target, exchange.redirectTo);
   const judged = verdict?.kind === 'stop' ? withStop(exchange, verdict.reason, verdict.detail) : exchange;
   const step = decideStep({
     job: attempt.job,
@@ -76,6 +73,15 @@ export function answerOf(
     receivedAtMs,
   });
   return { target, admitted, exchange: judged, hints, step };
+}
+
+/** Also whether the target may be fetched at all: a hop that is parked has to be one that can go on. */
+function judgeHop({ parts }: Attempt, from: Target, to: string): HopVerdict {
+  const verdict = nextHop(from, to, from.scope.policy.redirects.hopsMax);
+  const refused = verdict.kind === 'hop' ? parts.refuseUrl(verdict.next.url) : null;
+  return refused === null
+    ? verdict
+    : { kind: 'stop', reason: refused.reason, detail: `the redirect leads elsewhere: ${refused.detail}` };
 }
 
 /** The host answered well; it is the job that cannot go on. */

@@ -68,7 +68,7 @@ export async function endAttempt(
     : await conclude(attempt, judged);
   // Last: while Redis is away this waits for it, and nothing that the gate must learn may wait behind it.
   if (judged.target.hops === 0 && attempt.job.reads === undefined)
-    await attempt.parts.remember(attempt.job.url, attempt.job.headersRef, judged.exchange);
+    await attempt.parts.remember(attempt.job.url, attempt.headersRef, judged.exchange);
   return disposition;
 }
 

@@ -269,3 +269,36 @@ test('a job that must wait at a redirect target goes on there', async () => {
     data: { url: sampleJob().url, hop: { url: 'https://held.example/end', count: 1, asked: false } },
   });
 });
+
+test('the header set of the policy goes to the own origin of a job that names none', async () => {
+  const sent = async (headersRef: string | null) => {
+    const world = sampleWorld();
+    const named: (string | null)[] = [];
+    const scopeOf: typeof world.parts.scopeOf = (url) => {
+      const scope = world.parts.scopeOf(url);
+      return { ...scope, settings: { ...scope.settings, headersRef: 'policy-set' } };
+    };
+    await handleUrlJob(sampleDelivery({ data: sampleJob({ headersRef }) }), {
+      ...world.parts,
+      scopeOf,
+      headersOf: (name) => (named.push(name), { authorization: String(name) }),
+      conditionalHeaders: async (_, name) => (named.push(name), {}),
+    });
+    return { named, authorization: world.seen.fetched[0]?.headers['authorization'] };
+  };
+  expect(await sent(null)).toEqual({ named: ['policy-set', 'policy-set'], authorization: 'policy-set' });
+  expect(await sent('own-set')).toEqual({ named: ['own-set', 'own-set'], authorization: 'own-set' });
+});
+
+test('a redirect that names a wait, to where nothing may be fetched from, ends its job at once', async () => {
+  const world = sampleWorld(() => ({
+    redirectTo: 'ftp://site.example/file',
+    status: 302,
+    headers: { 'retry-after': ['1'] },
+  }));
+  const refuseUrl: typeof world.parts.refuseUrl = (url) =>
+    url.startsWith('ftp:') ? { reason: 'invalid_url', detail: 'neither http nor https' } : null;
+  const ended = await handleUrlJob(sampleDelivery(), { ...world.parts, refuseUrl });
+  expect(ended).toEqual({ kind: 'complete', end: { kind: 'stopped', reason: 'invalid_url' } });
+  expect(world.seen.delivered).toMatchObject([{ outcome: 'stopped', reason: 'invalid_url', status: 302 }]);
+});

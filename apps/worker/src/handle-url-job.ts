@@ -28,13 +28,13 @@ export async function handleUrlJob(delivery: Delivery, parts: WorkerParts): Prom
   const attempt = new Attempt(read.value, delivery, parts);
   let firstAskedAtMs: number | null = null;
   let target = firstTarget(read.value, parts);
-  const own = parts.headersOf(read.value);
+  const own = parts.headersOf(attempt.headersRef);
   if (own === undefined)
     return endUnsent(
       attempt,
       target.url,
       'poison',
-      'the job names a header set that the workers do not have',
+      'the job or the policy names a header set that the workers do not have',
     );
 
   for (;;) {
@@ -151,12 +151,12 @@ async function headersFor(
   target: Target,
   admitted: Admitted,
 ): Promise<Headers> {
-  const { job, parts } = attempt;
+  const { job, parts, headersRef } = attempt;
   const trace = parts.traceHeaders(attempt, admitted);
   if (target.hops > 0) return { ...hopHeaders(own, job.url, target.url), ...trace };
   // "Unchanged" would have no URLs in it.
   if (job.reads !== undefined) return { ...own, ...trace };
-  return { ...own, ...(await parts.conditionalHeaders(job.url, job.headersRef)), ...trace };
+  return { ...own, ...(await parts.conditionalHeaders(job.url, headersRef)), ...trace };
 }
 
 function firstTarget(job: UrlJob, parts: WorkerParts): Target {

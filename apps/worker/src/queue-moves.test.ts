@@ -31,7 +31,7 @@ test('a job goes on with its new data only where its lock is ours', async () => 
   await worker.getNextJob('ours');
   const untilMs = (await moves.nowMs()) + 60_000;
 
-  await expect(moves.moveToDelayed(id, untilMs, 'not ours', after)).rejects.toThrow();
+  await expect(moves.moveToDelayed(id, untilMs, 'not ours', after)).rejects.toThrow(/lock/i);
   expect(await queue.getJob(id)).toMatchObject({ data: before });
   expect(await queue.getJobState(id)).toBe('active');
 

@@ -78,7 +78,7 @@ function joinParts(input: PartsInput): WorkerParts {
       const verdict = checkUrl(url, fetcher.guard);
       return verdict.kind === 'ok' ? null : { reason: verdict.stop, detail: verdict.detail };
     },
-    headersOf: ({ headersRef }) => (headersRef === null ? {} : input.headerSets.get(headersRef)),
+    headersOf: (headersRef) => (headersRef === null ? {} : input.headerSets.get(headersRef)),
     traceHeaders: ({ delivery }, admitted) =>
       input.traceHeaders
         ? {
