@@ -19,7 +19,7 @@ export const DOCUMENTED_KEYS: readonly DocumentedKey[] = readFileSync(PAGE, 'utf
   .filter((line) => /^\| `\{?holdoff/.test(line))
   .map((line) => {
     const [, key = '', type = ''] = line.split('|').map((cell) => cell.trim().replaceAll('`', ''));
-    const escaped = key.replaceAll(/[{}]/g, String.raw`\$&`).replace(/:[A-Z]+$/, ':.+');
+    const escaped = key.replaceAll(/[{}]/g, String.raw`\$&`).replaceAll(/:[A-Z]+(?=:|$)/g, ':.+');
     return { key, type, pattern: new RegExp(`^${escaped}$`, 's') };
   });
 
