@@ -13,8 +13,8 @@ import { type Fleet, startFleet } from './fleet.ts';
  */
 let fleet: Fleet;
 let folder: string;
-/** A sink that failed looks again; a schedule has its minute. Other stories come to these. */
-const ELSEWHERE = ['{holdoff}:results:probe', '{holdoff}:schedule-runs'];
+/** A sink that failed looks again or keeps what was refused; a schedule has its minute. Other tests come to these. */
+const ELSEWHERE = ['{holdoff}:results:probe', '{holdoff}:undelivered', '{holdoff}:schedule-runs'];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'holdoff-keys-'));

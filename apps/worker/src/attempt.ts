@@ -77,8 +77,16 @@ export interface WorkerParts {
     links: readonly string[],
     reads?: Listing,
   ) => Promise<FollowUps>;
-  /** Hands a result to every sink that is not in `taken`, and adds those that have it; rejects with `DeliveryFault`. */
-  readonly deliver: (ended: EndedUrl, page: DeliveredPage, taken: Set<string>) => Promise<void>;
+  /**
+   * Hands a result to every sink that is not in `taken`, and adds those that have it; rejects with `DeliveryFault`.
+   * `again`: it may have been handed over before.
+   */
+  readonly deliver: (
+    ended: EndedUrl,
+    page: DeliveredPage,
+    taken: Set<string>,
+    again: boolean,
+  ) => Promise<void>;
   /** Keeps a stopped job where operators browse and replay; rejects with `DeliveryFault`. */
   readonly recordStopped: (job: UrlJob, ended: EndedUrl) => Promise<void>;
   /** Promotes the jobs that the gate called. */

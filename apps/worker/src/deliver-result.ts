@@ -48,7 +48,8 @@ export const NO_PAGE: DeliveredPage = { method: 'GET', headers: {}, body: new Ui
  */
 export interface Sink {
   readonly name: string;
-  deliver(ended: EndedUrl, page: DeliveredPage): Promise<void>;
+  /** `again`: this end may have been handed over before, here or by a worker that died. */
+  deliver(ended: EndedUrl, page: DeliveredPage, again?: boolean): Promise<void>;
   /** Resolves when the place can be written to again after a fault. */
   probe(): Promise<void>;
   close(): Promise<void>;
@@ -72,10 +73,11 @@ export async function deliverResult(
   ended: EndedUrl,
   page: DeliveredPage,
   taken: Set<string>,
+  again: boolean,
 ): Promise<void> {
   for (const sink of sinks) {
     if (taken.has(sink.name)) continue;
-    await sink.deliver(ended, page);
+    await sink.deliver(ended, page, again);
     taken.add(sink.name);
   }
 }

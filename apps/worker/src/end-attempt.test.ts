@@ -146,7 +146,9 @@ test('what one place has taken is not given to it again while another is away', 
       if (tries < 3) throw full;
     }),
   ];
-  await end({ parts: { deliver: (ended, page, taken) => deliverResult(sinks, ended, page, taken) } });
+  await end({
+    parts: { deliver: (ended, page, taken, again) => deliverResult(sinks, ended, page, taken, again) },
+  });
   expect(given).toEqual(['folder', 'webhook', 'webhook', 'webhook']);
 });
 

@@ -28,6 +28,7 @@ export class HandOver {
   readonly #taken = new Set<string>();
   #ended: EndedUrl;
   #followed = false;
+  #tries = 0;
 
   constructor(attempt: Attempt, ended: EndedUrl, page: DeliveredPage, follow: FollowedLinks = NO_LINKS) {
     this.#attempt = attempt;
@@ -38,10 +39,11 @@ export class HandOver {
 
   /** False: some place did not take it. A full disk is no fault of the host. */
   async try(): Promise<boolean> {
-    const { parts, job } = this.#attempt;
+    const { parts, job, delivery } = this.#attempt;
+    this.#tries += 1;
     try {
       await this.#enterLinks();
-      await parts.deliver(this.#ended, this.#page, this.#taken);
+      await parts.deliver(this.#ended, this.#page, this.#taken, this.#tries > 1 || delivery.number > 1);
       if (this.#ended.outcome === 'stopped') await parts.recordStopped(job, this.#ended);
       return true;
     } catch (error) {

@@ -11,9 +11,11 @@ import { queueNames } from '@holdoff/url-job';
  * | `{d}:validators:<digest>` | `ETag` and `Last-Modified` of a page, JSON | the store's, 30 days by default |
  * | `{d}:followed:<batch>` | set of the job ids that handlers and sitemaps added to a batch | 7 days |
  * | `{d}:results` | stream of results, for the sink `stream` | none, a length |
+ * | `{d}:undelivered` | stream of results that the webhook refused | none, a length |
  */
 export interface WorkerKeys {
   readonly results: string;
+  readonly undelivered: string;
   followed(batch: string): string;
   robots(origin: string, productToken: string): string;
   robotsClaim(origin: string): string;
@@ -25,6 +27,7 @@ export function workerKeys(deployment: string, resultsId = ''): WorkerKeys {
   const { prefix, followed } = queueNames(deployment);
   return {
     results: `${prefix}:results`,
+    undelivered: `${prefix}:undelivered`,
     followed: (batch) => `${followed}${batch}`,
     robots: (origin, productToken) => `${prefix}:robots:${productToken}:${origin}`,
     robotsClaim: (origin) => `${prefix}:robots-claim:${origin}`,

@@ -111,7 +111,7 @@ function joinParts(input: PartsInput): WorkerParts {
         links,
         reads,
       ),
-    deliver: (ended, page, taken) => deliverResult(sinks, ended, page, taken),
+    deliver: (ended, page, taken, again) => deliverResult(sinks, ended, page, taken, again),
     recordStopped: (job, ended) =>
       recordStopped(stores, { job, ended, host: policy.scopeOf(job.url).host, kept: input.stoppedKept }),
     call: (jobs) => void call(jobs),

@@ -79,10 +79,15 @@ function logStack(stack: string): string {
   return logText(frames.slice(0, STACK_LINES_MAX).join('\n'));
 }
 
+/** Redacted before it is cut: half a secret that lies across the end would not be known for one. */
 function logText(text: string): string {
-  const cut = text.length > TEXT_CHARACTERS_MAX ? `${text.slice(0, TEXT_CHARACTERS_MAX)}…` : text;
-  return redactText(cut).toWellFormed();
+  const redacted = redactText(text.slice(0, TEXT_CHARACTERS_MAX + SECRET_CHARACTERS_MAX));
+  const cut = text.length > TEXT_CHARACTERS_MAX ? `${redacted.slice(0, TEXT_CHARACTERS_MAX)}…` : redacted;
+  return cut.toWellFormed();
 }
+
+/** Longer than any user and password in a URL that a server takes. */
+const SECRET_CHARACTERS_MAX = 16_384;
 
 function className(value: object): string {
   const constructor: unknown = Reflect.get(value, 'constructor');

@@ -138,6 +138,16 @@ test('cyclic, deep, wide and huge values are cut', () => {
   expect(lines[0]?.length).toBeLessThan(20_000);
 });
 
+test.each([1_970, 1_985, 1_995, 1_999])(
+  'a password that lies across the end of a text is not told (from %i)',
+  (at) => {
+    const { logger, lines } = capture();
+    const text = `${'x'.repeat(at)}https://user:hunter2hunter2hunter2@site.example/`;
+    logger.info('odd', { text, error: new Error(text) });
+    expect(lines.join('')).not.toMatch(/hunte|user:h/);
+  },
+);
+
 test('a stream that fails does not fail the caller', () => {
   const logger = createLogger({
     service: 's',

@@ -44,6 +44,7 @@ export function checkAddress(
   if (address.kind() === 'ipv6' && !GLOBAL_UNICAST.some((network) => contains(network, address))) {
     return { kind: 'refused', range: 'unassigned' };
   }
+  if (CLOUD_HOSTS.has(address.toString())) return { kind: 'refused', range: 'cloud_host' };
   if (own.has(address.toString())) return { kind: 'refused', range: 'own_address' };
   return { kind: 'public' };
 }
@@ -57,6 +58,8 @@ export function canonicalAddress(text: string): string | undefined {
 /** All that IANA has given out for global unicast; what is not in it routes nowhere or somewhere private. */
 const GLOBAL_UNICAST = [ipaddr.parseCIDR('2000::/3'), ipaddr.parseCIDR('64:ff9b::/96')];
 const NAT64 = ipaddr.parseCIDR('64:ff9b::/96');
+/** Public by its range, and yet the machine's own host, with its secrets: Azure's WireServer. */
+const CLOUD_HOSTS: ReadonlySet<string> = new Set(['168.63.129.16']);
 
 function contains([network, bits]: Network, address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   if (network.kind() === 'ipv4') {

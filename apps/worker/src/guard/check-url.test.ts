@@ -16,6 +16,10 @@ const ruleOf = (url: string, guard: AddressGuard): UrlRule | 'ok' => {
 
 describe('every spelling of an address that is not public is refused', () => {
   test.each([
+    'http://168.63.129.16/machine?comp=goalstate',
+    'http://100.100.100.200/latest/meta-data/',
+    'http://192.0.0.192/opc/v2/',
+    'http://[fd00:ec2::254]/latest/',
     'http://169.254.169.254/latest/meta-data/',
     'http://2852039166/',
     'http://0xa9fea9fe/',

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { createFetchPage, type PageFetcher } from '../create-fetch-page.ts';
 import { pageRequest } from '../testing/page-request.ts';
@@ -182,4 +185,17 @@ test('localhost never leaves the machine, and is judged like any address', async
   const page = await fetcher.fetchPage(pageRequest(`http://localhost:${origin.port}/`));
   expect(page.outcome.class).toBe('served');
   expect(dns.asked).toEqual([]);
+});
+
+test('all who come while the hosts file is read for the first time find their names in it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'holdoff-hosts-'));
+  const hostsFile = join(folder, 'hosts');
+  await writeFile(hostsFile, '127.0.0.9 listed.test also.test\n');
+  const dns = await stubDns(() => 'nxdomain');
+  open.push(dns);
+  const resolve = createResolver({ ...DEFAULT_RESOLVER, servers: [dns.server], hostsFile });
+  const names = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? 'listed.test' : 'also.test'));
+  const found = await Promise.all(names.map((name) => resolve(name)));
+  expect(new Set(found.flat())).toEqual(new Set(['127.0.0.9']));
+  await rm(folder, { recursive: true });
 });

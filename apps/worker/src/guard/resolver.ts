@@ -75,6 +75,8 @@ class HostsFile {
   #names: ReadonlyMap<string, readonly string[]> = new Map();
   #changedAtMs = -1;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
+  /** Those who come while the file is read wait for it: an empty list would send their names to DNS. */
+  #reading: Promise<void> = Promise.resolve();
 
   constructor(path: string) {
     this.#path = path;
@@ -83,8 +85,9 @@ class HostsFile {
   async lookup(name: string): Promise<readonly string[] | undefined> {
     if (performance.now() - this.#lookedAtMs > LOOK_AGAIN_MS) {
       this.#lookedAtMs = performance.now();
-      await this.#reload();
+      this.#reading = this.#reload();
     }
+    await this.#reading;
     return this.#names.get(name);
   }
 

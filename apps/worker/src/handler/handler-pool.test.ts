@@ -120,11 +120,11 @@ test('5 s of computing blocks neither the event loop nor the pages of other thre
   expect(turns, 'turns of 10 ms in 5 s').toBeGreaterThan(50);
 });
 
-test('pages in line wait on their own budgets, and a full line says so', async () => {
+test('pages in line wait on their own budgets, and the handler is not blamed for a full line', async () => {
   const pool = await start(MOODS);
   const blocked = pool.run(pageAt('/never'), 1_500, NEVER);
   const inLine = await pool.run(pageAt('/ok'), 200, NEVER);
-  expect(inLine).toMatchObject({ fault: 'no handler thread was free within the budget of the attempt' });
+  expect(inLine).toEqual({ kind: 'crowded' });
   const patient = pool.run(pageAt('/ok'), LONG_MS, NEVER);
   expect((await blocked).kind).toBe('failed');
   expect((await patient).kind).toBe('useful');
@@ -165,4 +165,14 @@ test.each([
 test('a module that is not there is known at the start', async () => {
   const source = { kind: 'module', path: join(folder, 'absent.mjs') } as const;
   await expect(HandlerPool.start({ source, threads: 1, memoryMiB: 64 })).rejects.toThrow('absent.mjs');
+});
+
+test('a thread whose handler breaks while it is loaded, and does not end by itself, is replaced', async () => {
+  const pool = await start(MOODS);
+  const path = join(folder, 'handler.mjs');
+  await writeFile(path, `setInterval(() => {}, 1_000); throw new Error('half written');`);
+  expect((await pool.run(pageAt('/exit'), LONG_MS, NEVER)).kind).toBe('failed');
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  await writeFile(path, MOODS);
+  expect((await pool.run(pageAt('/ok'), LONG_MS, NEVER)).kind).toBe('useful');
 });

@@ -16,7 +16,9 @@ export type HandlerReply =
   /** It threw, took too long, used too much memory or returned what cannot be used. */
   | { readonly kind: 'failed'; readonly fault: string }
   /** The delivery was ended from outside. */
-  | { readonly kind: 'cut' };
+  | { readonly kind: 'cut' }
+  /** No thread was free in time: the handler has not seen the page. */
+  | { readonly kind: 'crowded' };
 
 /** A page on its way through the pool. */
 interface Task {
@@ -30,6 +32,8 @@ interface Thread {
   readonly worker: Worker;
   isReady: boolean;
   task: Task | null;
+  /** Ends a thread that does not get ready. */
+  readonly loading: NodeJS.Timeout;
 }
 
 const FAULT_CHARACTERS_MAX = 300;
@@ -89,13 +93,14 @@ export class HandlerPool {
       const onAbort = (): void => stop({ kind: 'cut' });
       const timer = setTimeout(
         () =>
-          stop({
-            kind: 'failed',
-            fault:
-              task.thread === null
-                ? 'no handler thread was free within the budget of the attempt'
-                : `it took longer than the ${Math.round(budgetMs)} ms that were left of the attempt`,
-          }),
+          stop(
+            task.thread === null
+              ? { kind: 'crowded' }
+              : {
+                  kind: 'failed',
+                  fault: `it took longer than the ${Math.round(budgetMs)} ms that were left of the attempt`,
+                },
+          ),
         Math.max(0, budgetMs),
       );
       signal.addEventListener('abort', onAbort, { once: true });
@@ -138,11 +143,15 @@ export class HandlerPool {
       resourceLimits: { maxOldGenerationSizeMb: memoryMiB },
       execArgv: [],
     });
-    const thread: Thread = { worker, isReady: false, task: null };
+    const loading = setTimeout(() => this.#replace(thread), READY_WITHIN_MS).unref();
+    const thread: Thread = { worker, isReady: false, task: null, loading };
     this.#threads.add(thread);
     let lastFault = 'it ended the thread';
     worker.on('message', (message: ThreadMessage) => {
-      if (message.kind === 'ready') thread.isReady = true;
+      if (message.kind === 'ready') {
+        thread.isReady = true;
+        clearTimeout(loading);
+      } else if (message.kind === 'broken') this.#replace(thread);
       else if (message.kind === 'verdict') thread.task?.end(message.verdict);
       else if (message.kind === 'failed') thread.task?.end(message);
       this.#serve();
@@ -163,6 +172,7 @@ export class HandlerPool {
   /** Ends a thread and begins another one in its place. */
   #replace(thread: Thread): void {
     if (!this.#threads.delete(thread)) return;
+    clearTimeout(thread.loading);
     void thread.worker.terminate();
     if (this.#isClosed) return;
     if (thread.isReady) {

@@ -54,6 +54,7 @@ function withReply(answered: Answered, reply: HandlerReply): Answered {
         reason: { code: 'outcome', stop: 'handler_failed' },
       });
     case 'cut':
+    case 'crowded':
       return withPlan(answered, { jobEffect: { kind: 'release' }, reason: { code: 'given_back' } });
   }
 }

@@ -5,7 +5,7 @@ import { closeExit, type Exit } from '../guard/exit.ts';
 import { NO_POOL, type PoolLimits } from '../guard/pool-limits.ts';
 import type { Resolve } from '../guard/resolver.ts';
 import { createProxiedAgents } from './proxied-agents.ts';
-import type { Credentials, Proxy } from './proxy-settings.ts';
+import { type Credentials, type Proxy, SESSION_CHARACTERS } from './proxy-settings.ts';
 
 /** Sessions come and go with jobs; the least recently used one is closed beyond this. */
 const EXITS_MAX = 64;
@@ -81,6 +81,6 @@ function withSession(credentials: Credentials | null, session: string | null): C
   const digest = createHash('sha256')
     .update(session ?? '')
     .digest('hex')
-    .slice(0, 12);
+    .slice(0, SESSION_CHARACTERS);
   return { ...credentials, user: credentials.user.replaceAll('{session}', digest) };
 }

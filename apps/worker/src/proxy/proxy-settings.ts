@@ -24,7 +24,7 @@ export interface ProxySettings {
 
 const CONNECT_MS = 10_000;
 
-/** Where `user:password` stands. `{session}` in it is replaced by the session's name. */
+/** Where `user:password` stands. `{session}` in the user is replaced by the session's name, a digest. */
 type CredentialsRef = { readonly file: string } | { readonly variable: string };
 
 /** A proxy ready for use. Never logged: `credentials` are secret. */
@@ -47,7 +47,11 @@ export interface Credentials {
 }
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,31}$/u;
+/** Length of a session's name. */
+export const SESSION_CHARACTERS = 12;
 const SECRET_BYTES_MAX = 1_024;
+/** RFC 1929 §2 has one byte for the length of each. */
+const SOCKS_PART_BYTES_MAX = 255;
 
 /**
  * Reads one proxy and its credentials. Throws with the proxy's name and the rule, never with the URL or the
@@ -76,6 +80,9 @@ export async function openProxy(
   }
   const port = Number(url.port === '' ? scheme.port : url.port);
   if (url.hostname === '' || port < 1) throw new Error(`proxy ${name}: url must have a host and a port`);
+  const credentials =
+    settings.credentials === null ? null : await readCredentials(name, settings.credentials, environment);
+  if (scheme.kind === 'socks5' && credentials !== null) checkSocksCredentials(name, credentials);
   return {
     name,
     kind: scheme.kind,
@@ -85,9 +92,22 @@ export async function openProxy(
     resolve: settings.resolve,
     plainHttp,
     connectMs: settings.connectMs ?? CONNECT_MS,
-    credentials:
-      settings.credentials === null ? null : await readCredentials(name, settings.credentials, environment),
+    credentials,
   };
+}
+
+/** The session's name, which stands for `{session}`, is as long for every job. */
+function checkSocksCredentials(name: string, { user, password }: Credentials): void {
+  const longest = user.replaceAll('{session}', 's'.repeat(SESSION_CHARACTERS));
+  for (const [part, text] of [
+    ['user', longest],
+    ['password', password],
+  ] as const) {
+    if (Buffer.byteLength(text) > SOCKS_PART_BYTES_MAX)
+      throw new Error(
+        `proxy ${name}: the ${part} must have at most ${SOCKS_PART_BYTES_MAX} bytes for socks5`,
+      );
+  }
 }
 
 const SCHEMES: ReadonlyMap<string, { kind: Proxy['kind']; secure: boolean; port: number }> = new Map([

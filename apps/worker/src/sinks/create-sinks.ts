@@ -3,7 +3,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { listOf, type WorkerConfig } from '../config.ts';
-import type { Sink } from '../deliver-result.ts';
+import type { EndedUrl, Sink } from '../deliver-result.ts';
 import { workerKeys } from '../worker-keys.ts';
 import { createFolderSink } from './folder-sink.ts';
 import { resultsIdOf } from './results-id.ts';
@@ -84,7 +84,7 @@ async function make(name: string, config: SinkSettings, redis: Redis, wallMs: ()
       return { sink: createStreamSink({ redis, stream, ...limits }), id: 'stream' };
     }
     case 'webhook':
-      return webhook(config, wallMs);
+      return webhook(config, redis, wallMs);
     default:
       throw new Error(
         `bad configuration: SINKS: ${JSON.stringify(name)} is none of folder, warc, stream, webhook`,
@@ -92,7 +92,7 @@ async function make(name: string, config: SinkSettings, redis: Redis, wallMs: ()
   }
 }
 
-async function webhook(config: SinkSettings, wallMs: () => number): Promise<Made> {
+async function webhook(config: SinkSettings, redis: Redis, wallMs: () => number): Promise<Made> {
   const url = URL.parse(config.WEBHOOK_URL);
   if (url === null || !/^https?:$/u.test(url.protocol) || url.username !== '' || url.password !== '')
     throw new Error('bad configuration: WEBHOOK_URL: must be an http or https URL without user and password');
@@ -109,6 +109,21 @@ async function webhook(config: SinkSettings, wallMs: () => number): Promise<Made
     bodyBytesMax: config.RESULT_BODY_BYTES_MAX,
     timeoutMs: config.WEBHOOK_TIMEOUT_MS,
     wallMs,
+    keepRefused: (ended, status) => keepUndelivered(redis, config.HOLDOFF_DEPLOYMENT, ended, status),
   });
   return { sink, id: `webhook-${createHash('sha256').update(url.href).digest('base64url').slice(0, 16)}` };
+}
+
+/** Results that the receiver refused, newest last; the body is not among them. */
+const UNDELIVERED_KEPT = 1_000;
+
+async function keepUndelivered(
+  redis: Redis,
+  deployment: string,
+  ended: EndedUrl,
+  status: number,
+): Promise<void> {
+  const { undelivered } = workerKeys(deployment);
+  const fields = ['sink', 'webhook', 'status', String(status), 'result', JSON.stringify(ended)];
+  await redis.xadd(undelivered, 'MAXLEN', '~', UNDELIVERED_KEPT, '*', ...fields);
 }

@@ -50,10 +50,10 @@ test('an end that is handed over again after a crash is written once, whichever 
   await one.deliver(ended('b', { attempts: 2 }), page(Buffer.from('hello')));
   await one.close();
   const other = await createFolderSink(folder);
-  await other.deliver(ended('a', { attempts: 2 }), page(Buffer.from('changed')));
-  await other.deliver(ended('b', { attempts: 2, status: 0 }), page(new Uint8Array()));
-  await other.deliver(ended('c', { attempts: 3, data: { key: 'd' } }), page(new Uint8Array()));
-  await other.deliver(ended('d', { attempts: 3 }), page(new Uint8Array()));
+  await other.deliver(ended('a', { attempts: 2 }), page(Buffer.from('changed')), true);
+  await other.deliver(ended('b', { attempts: 0, status: 0 }), page(new Uint8Array()), true);
+  await other.deliver(ended('c', { attempts: 3, data: { key: 'd' } }), page(new Uint8Array()), true);
+  await other.deliver(ended('d', { attempts: 3 }), page(new Uint8Array()), true);
   await other.close();
   expect((await lines()).map((line) => line.key)).toEqual(['a', 'b', 'c', 'd']);
 });
@@ -63,8 +63,8 @@ test('half a line is no line: the result behind it is written', async () => {
   const whole = JSON.stringify(ended('a', { attempts: 2 }));
   await writeFile(path, whole.slice(0, -10));
   const sink = await createFolderSink(folder);
-  await sink.deliver(ended('a', { attempts: 2 }), page(new Uint8Array()));
-  await sink.deliver(ended('a', { attempts: 2 }), page(new Uint8Array()));
+  await sink.deliver(ended('a', { attempts: 2 }), page(new Uint8Array()), true);
+  await sink.deliver(ended('a', { attempts: 2 }), page(new Uint8Array()), true);
   await sink.close();
   const text = await readFile(path, 'utf8');
   expect(text.split('\n').map((line) => line.endsWith('}'))).toEqual([false, true, false]);

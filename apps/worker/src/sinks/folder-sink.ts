@@ -20,10 +20,11 @@ export async function createFolderSink(folder: string, sync = true): Promise<Sin
   const recent = new RecentKeys(lines);
   return {
     name: `folder ${folder}`,
-    async deliver(ended: EndedUrl, { body }: DeliveredPage): Promise<void> {
+    async deliver(ended: EndedUrl, { body }: DeliveredPage, again = false): Promise<void> {
       try {
-        // A worker that died after its line was written leaves its job to another one, which ends it again.
-        if (mayBeRepeated(ended) && (await recent.has(ended.key))) return;
+        // A worker that died after its line was written leaves its job to another one, which ends it again; and where
+        // another place did not take it, or a write was reported late, the line may be here already.
+        if (again && (await recent.has(ended.key))) return;
         const bodyFile = body.length === 0 ? null : await storeBody(folder, body, sync);
         await log.append(JSON.stringify({ ...ended, bodyFile }));
       } catch (error) {
@@ -33,11 +34,6 @@ export async function createFolderSink(folder: string, sync = true): Promise<Sin
     probe: () => probeFolder(folder),
     close: () => log.close(),
   };
-}
-
-/** Only an end that an attempt came before can have been written already: the others need not be looked for. */
-function mayBeRepeated({ attempts, status }: EndedUrl): boolean {
-  return attempts > 1 || (attempts === 1 && status === 0);
 }
 
 /**
@@ -59,7 +55,10 @@ async function storeBody(folder: string, body: Uint8Array, sync: boolean): Promi
     throw error;
   }
   await file.close();
-  await rename(aside, target);
+  await rename(aside, target).catch(async (error: unknown) => {
+    await unlink(aside).catch(() => undefined);
+    throw error;
+  });
   return relative;
 }
 

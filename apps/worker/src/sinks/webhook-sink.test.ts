@@ -1,10 +1,11 @@
 import { createHmac } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DeliveryFault, type Sink } from '../deliver-result.ts';
 import { endedUrl, page } from '../testing/ended-url.ts';
-import { createWebhookSink } from './webhook-sink.ts';
+import { createWebhookSink, REFUSES_RESULT } from './webhook-sink.ts';
 
 interface Received {
   readonly headers: IncomingHttpHeaders;
@@ -40,8 +41,16 @@ afterEach(async () => {
 
 const SECRET = 'a secret of some length';
 const here = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?token=CANARY`;
+const kept: [string, number][] = [];
 const sinkTo = (url = here(), timeoutMs = 10_000): Sink =>
-  createWebhookSink({ url, secret: SECRET, bodyBytesMax: 10, timeoutMs, wallMs: () => 1_768_478_400_999 });
+  createWebhookSink({
+    url,
+    secret: SECRET,
+    bodyBytesMax: 10,
+    timeoutMs,
+    wallMs: () => 1_768_478_400_999,
+    keepRefused: async ({ key }, refusal) => kept.push([key, refusal]),
+  });
 
 test('a result arrives signed over time and body, with its key for dropping duplicates', async () => {
   await sinkTo().deliver(endedUrl('j.1'), page(Buffer.from('hello')));
@@ -65,7 +74,7 @@ test('a body over the size stays out, with the reason', async () => {
   });
 });
 
-test.each([301, 307, 400, 401, 404, 410, 429, 500, 503])(
+test.each([301, 307, 401, 403, 404, 408, 410, 425, 429, 500, 503])(
   '%i is a delivery fault, and is not followed',
   async (code) => {
     status = code;
@@ -103,4 +112,21 @@ test('the probe is a signed request of another event, and heals only on 2xx', as
   status = 200;
   await sinkTo().probe();
   expect(received[1]?.headers).toMatchObject({ 'x-holdoff-event': 'probe' });
+});
+
+test.each([...REFUSES_RESULT])(
+  '%i is about the one result: it is kept aside, and others go on',
+  async (refusal) => {
+    status = refusal;
+    kept.length = 0;
+    await sinkTo().deliver(endedUrl('j.1'), page(Buffer.from('hello')));
+    expect(kept).toEqual([['j.1', refusal]]);
+    expect(received).toHaveLength(1);
+  },
+);
+
+test('the page of results names the answers that are about one result', async () => {
+  const doc = await readFile(new URL('../../../../docs/results.md', import.meta.url), 'utf8');
+  const codes = [...REFUSES_RESULT].map(String);
+  expect(doc).toContain(`${codes.slice(0, -1).join(', ')} and ${codes.at(-1)} are about the one result`);
 });

@@ -9,21 +9,32 @@ export interface WebhookSinkOptions {
   /** For one whole request, ms. */
   readonly timeoutMs: number;
   readonly wallMs: () => number;
+  /** Keeps a result that the receiver will never take where its operator finds it. */
+  readonly keepRefused: (ended: EndedUrl, status: number) => Promise<unknown>;
 }
+
+/**
+ * Answers that are about this one result: sent again it would be refused again, while others are taken. Any other answer
+ * but 2xx is about the receiver (away, moved, closed to us), and no result gets through until that is mended.
+ */
+export const REFUSES_RESULT: ReadonlySet<number> = new Set([400, 409, 411, 413, 414, 415, 422, 431]);
 
 /** The receiver answered, but not with 2xx. */
 class WebhookRefusal extends Error {
   readonly code: string;
+  readonly status: number;
 
   constructor(status: number) {
     super(`the webhook answered ${status}`);
     this.name = 'WebhookRefusal';
     this.code = `HTTP_${status}`;
+    this.status = status;
   }
 }
 
 /**
- * A signed POST for each result. Anything but 2xx in time is a delivery fault.
+ * A signed POST for each result. Anything but 2xx in time is a delivery fault, but for what the receiver refuses for good:
+ * that is kept aside.
  *
  * The address guard does not apply: it protects against what a *page* or a job names, while this address comes
  * from the operator, who may well mean a machine of their own network. Redirects are not followed, so that nobody
@@ -43,7 +54,10 @@ export function createWebhookSink(options: WebhookSinkOptions): Sink {
         bodyOmitted: inline?.kind === 'omitted' ? inline.reason : null,
       };
       try {
-        await post(options, 'result', ended.key, JSON.stringify(message));
+        await post(options, 'result', ended.key, JSON.stringify(message)).catch(async (error: unknown) => {
+          if (!(error instanceof WebhookRefusal) || !REFUSES_RESULT.has(error.status)) throw error;
+          await options.keepRefused(ended, error.status);
+        });
       } catch (error) {
         throw new DeliveryFault(name, innermost(error));
       }
