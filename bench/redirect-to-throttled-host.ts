@@ -24,7 +24,7 @@ const hostsFor = (client: string): HostDescriptionInput[] => [
 const row = (client: string, seen: Verdict): Cell[] => [
   client,
   seen.served,
-  URLS - seen.served,
+  Math.max(0, URLS - seen.served),
   seen.throttledShare * 100,
   seen.afterNotice,
   seen.seconds,

@@ -27,9 +27,12 @@ export const FIRE_OPTIONS = {
   removeOnFail: { age: DAY_S, count: 1_000 },
 } as const;
 
-/** An ended run is kept for its id: as long as it is there, no scheduler begins it again. */
+/**
+ * Tried again for 85 minutes in all while Redis or a list is away. An ended run is kept for its id: as long as it is
+ * there, no scheduler begins it again.
+ */
 export const RUN_OPTIONS = {
-  attempts: 6,
+  attempts: 11,
   backoff: { type: 'exponential', delay: 5_000 },
   removeOnComplete: { age: 8 * DAY_S },
   removeOnFail: { age: 8 * DAY_S },

@@ -1,4 +1,4 @@
-import { type FileHandle, open, rename } from 'node:fs/promises';
+import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GroupCommit } from './group-commit.ts';
 
@@ -67,6 +67,7 @@ export class WarcFile {
       await this.#add(begun, begin);
     } catch (error) {
       await begun.file.close();
+      await unlink(`${path}.open`).catch(() => undefined);
       throw error;
     }
     return begun;
