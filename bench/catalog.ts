@@ -5,6 +5,7 @@ export const CATALOG: Readonly<Record<string, () => Promise<{ readonly bench: Be
   throughput: () => import('./throughput.ts'),
   'free-hosts': () => import('./free-hosts.ts'),
   'one-throttled-host': () => import('./one-throttled-host.ts'),
+  'kinds-of-limit': () => import('./kinds-of-limit.ts'),
   'many-throttled-hosts': () => import('./many-throttled-hosts.ts'),
   'redirect-to-throttled-host': () => import('./redirect-to-throttled-host.ts'),
   'head-of-line': () => import('./head-of-line.ts'),

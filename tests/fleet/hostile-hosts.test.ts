@@ -12,7 +12,7 @@ import { quietEnd } from './quiet-end.ts';
  */
 const WORKERS = Number(process.env['FLEET_WORKERS'] ?? 4);
 const MIB = 1_048_576;
-const ATTEMPT_MS = 2_000;
+const ATTEMPT_MS = 4_000;
 
 const HEALTHY = Array.from({ length: 6 }, (_, n) => `healthy-${n}`);
 const HEALTHY_URLS = 60;

@@ -344,16 +344,6 @@ test.each<[string, Row]>([
     },
   ],
   [
-    'a batch that was cancelled',
-    {
-      at: ['held', '/cancelled'],
-      why: /the batch was cancelled/,
-      by: 'owner',
-      evidence: /./,
-      next: /ends as cancelled at its next turn/,
-    },
-  ],
-  [
     'done',
     {
       at: ['site', '/fine'],
@@ -373,6 +363,7 @@ test.each<[string, Row]>([
       ['retry_budget', ['site', '/503/broke'], 'policy', /no retry token left/],
       ['spend', ['site', '/b'], 'owner', /spend/],
       ['not_approved', ['site', '/unapproved'], 'owner', /not_approved/],
+      ['cancelled', ['held', '/cancelled'], 'owner', /cancelled/],
       ['deferrals', ['enough', '/p0'], 'policy', /429.*all 0 deferrals are used/],
       ['malformed_wait', ['garbled', '/p0'], 'policy', /429.*throttled without a wait/],
       ['too_large', ['huge', '/p0'], 'policy', /large/],
