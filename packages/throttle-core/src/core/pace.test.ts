@@ -416,3 +416,14 @@ test('a refusal that the pace is not to blame for changes no pace, and pauses on
   expect(blamed.intervalMs).toBeGreaterThan(100);
   expect(blamed.reopening).toBe(1);
 });
+
+test('pages that are served after an event are counted, each once', () => {
+  const first = settlePace(
+    { ...NEW_PACE, phase: 'steady', intervalMs: 100, ceilingMs: 100 },
+    rules,
+    ok,
+    START,
+  );
+  expect(first.servedSinceEvent).toBe(1);
+  expect(settlePace(first, rules, ok, START + 100).servedSinceEvent).toBe(2);
+});
